@@ -132,15 +132,14 @@ func TestCopyInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	c := &copier{store: s, reader: s.readers.another(), out: out, dirty: make(map[int64]struct{})}
-	defer c.reader.close()
+	c := newCopier(s, out)
+	defer c.close()
 	if err := c.open(ctx); err != nil {
 		t.Fatal(err)
 	}
-	defer c.wal.Close()
 	starts := make(map[[8]byte]bool)
 	for turn := range 10 {
-		if err := c.locked(ctx, c.beginTurn); err != nil {
+		if err := c.nextTurn(ctx); err != nil {
 			t.Fatal(err)
 		}
 		starts[c.seen.salt] = true

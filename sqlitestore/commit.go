@@ -50,6 +50,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		conn.rollback()
 		return nil, commitError(err)
 	}
+	s.checkpoints.committed()
 	return outcomes, nil
 }
 

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs/internal/backoff"
@@ -17,18 +19,20 @@ import (
 // copier copies the pages of a file that others write.
 //
 // A transaction that reads for long keeps the WAL from starting over, so the WAL would grow all
-// the time. The copier reads in turns of [turnLength]. Between two turns it takes the write lock
-// for a moment, moves the WAL into the file, and notes which pages the WAL has: those that were
-// copied before are copied again. When few are left, it copies them under the lock. The copy is
-// then the file as of that moment.
+// the time. The copier reads in turns, each until the WAL has grown by [turnFrames]. Between two turns it
+// takes the write lock for a moment, moves the WAL into the file, and notes which pages the WAL
+// has: those that were copied before are copied again. When few are left, it copies them under the
+// lock. The copy is then the file as of that moment.
 //
 // No change escapes its notice. The next turn's transaction begins before the lock is released,
-// and lasts until the next lock is taken. It either uses the WAL, which then cannot start over, or
-// finds all of it in the file, which then nobody changes: the WAL may start over once, but not
-// again, since that needs everything in it to be moved to the file.
+// and lasts until another one has begun, which lasts until the next lock is taken. A transaction
+// either uses the WAL, which then cannot start over, or finds all of it in the file, which then
+// cannot change: the WAL may start over once, but not again, since that needs everything in it to
+// be moved to the file.
 type copier struct {
 	store  *Store
 	reader *session // has the transaction of a turn
+	pin    *session // has a transaction while most of the WAL is moved, between two turns
 	out    *os.File
 	wal    *os.File
 
@@ -36,6 +40,7 @@ type copier struct {
 	copied          int64              // pages 1 to copied were copied once
 	dirty           map[int64]struct{} // of these, those that have changed since
 	seen            walPosition
+	turnEnds        int64 // when the WAL has so many frames
 }
 
 // walPosition is a position in the WAL. The salt tells the times apart that the WAL starts over.
@@ -45,9 +50,8 @@ type walPosition struct {
 }
 
 const (
-	turnLength  = 300 * time.Millisecond
-	fewPages    = 2000 // can be copied under the write lock
-	maxTurns    = 50   // beyond the first copy, if changes are faster than copying
+	turnFrames  = checkpointAt // the WAL starts over at the beginning of a turn, so this is its length
+	fewPages    = 2000         // can be copied under the write lock
 	pagesAtOnce = 256
 )
 
@@ -57,22 +61,22 @@ func (s *Store) copyInto(ctx context.Context, out *os.File) (err error) {
 		return err
 	}
 	defer s.calls.End()
-	c := &copier{store: s, reader: s.readers.another(), out: out, dirty: make(map[int64]struct{})}
-	defer c.reader.close()
+	c := newCopier(s, out)
+	defer c.close()
 	if err := c.open(ctx); err != nil {
 		return unavailable(err)
 	}
-	defer c.wal.Close()
-	for changed := math.MaxInt; ; {
-		if err := c.locked(ctx, c.beginTurn); err != nil {
+	for first, before := int64(0), int64(math.MaxInt64); ; {
+		if err := c.nextTurn(ctx); err != nil {
 			return unavailable(err)
 		}
-		if c.copied == c.pages {
+		if first = cmp.Or(first, c.pages); c.copied >= first {
 			// Others may change pages as fast as they are copied. Then further turns are of no use.
-			before := changed
-			if changed = len(c.dirty); changed <= fewPages || changed > before/2 {
+			left := int64(len(c.dirty)) + c.pages - c.copied
+			if left <= fewPages || left > before/2 {
 				break
 			}
+			before = left
 		}
 		if err := c.turn(ctx); err != nil {
 			return unavailable(err)
@@ -81,13 +85,24 @@ func (s *Store) copyInto(ctx context.Context, out *os.File) (err error) {
 	return unavailable(c.locked(ctx, c.finish))
 }
 
+func newCopier(s *Store, out *os.File) *copier {
+	return &copier{store: s, reader: s.readers.another(), pin: s.readers.another(), out: out, dirty: make(map[int64]struct{})}
+}
+
+func (c *copier) close() {
+	_ = c.reader.close()
+	_ = c.pin.close()
+	if c.wal != nil {
+		_ = c.wal.Close()
+	}
+}
+
 var (
 	selectFile  = newStatement(`SELECT file FROM pragma_database_list WHERE name = 'main'`)
 	pageSize    = newStatement(`PRAGMA page_size`)
 	pageCount   = newStatement(`PRAGMA page_count`)
 	selectPages = newStatement(`WITH RECURSIVE wanted(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM wanted WHERE n < ?2)
 		SELECT n, data FROM wanted CROSS JOIN sqlite_dbpage ON pgno = n`)
-	passiveCheckpoint = newStatement(`PRAGMA wal_checkpoint(PASSIVE)`)
 )
 
 func (c *copier) open(ctx context.Context) error {
@@ -102,7 +117,28 @@ func (c *copier) open(ctx context.Context) error {
 	return err
 }
 
-// locked runs fn while nobody can write.
+// nextTurn begins the next turn. It moves most of the WAL before it takes the lock.
+func (c *copier) nextTurn(ctx context.Context) error {
+	if err := beginReading(ctx, c.pin); err != nil {
+		return err
+	}
+	c.reader.rollback()
+	if _, _, err := walState(c.reader, passiveCheckpoint); err != nil && !isBusy(err) {
+		return err
+	}
+	return c.locked(ctx, c.beginTurn)
+}
+
+// beginReading begins a transaction that sees this moment.
+func beginReading(ctx context.Context, conn *session) error {
+	if err := conn.exec(ctx, beginRead); err != nil {
+		return err
+	}
+	_, err := readInt(ctx, conn, pageCount)
+	return err
+}
+
+// locked runs fn while no other connection can write.
 func (c *copier) locked(ctx context.Context, fn func(context.Context, *session) error) error {
 	conn, err := c.store.writer.take(ctx)
 	if err != nil {
@@ -116,41 +152,51 @@ func (c *copier) locked(ctx context.Context, fn func(context.Context, *session) 
 	return fn(ctx, conn)
 }
 
-// beginTurn begins the transaction of the next turn.
-func (c *copier) beginTurn(ctx context.Context, _ *session) error {
+// beginTurn notes changes, moves the rest of the WAL, and begins the transaction of a turn.
+func (c *copier) beginTurn(ctx context.Context, conn *session) error {
 	if err := c.noteChanges(ctx); err != nil {
 		return err
 	}
-	if err := c.reader.exec(ctx, beginRead); err != nil {
+	c.pin.rollback()
+	frames, left, err := c.awaitWAL(ctx, passiveCheckpoint)
+	if err != nil {
 		return err
 	}
-	var err error
-	c.pages, err = readInt(ctx, c.reader, pageCount)
-	c.cut()
+	if c.turnEnds = turnFrames; left > 0 { // another read needs the WAL, which goes on
+		c.turnEnds += frames
+	}
+	if err := beginReading(ctx, c.reader); err != nil {
+		return err
+	}
+	return c.measure(ctx, conn)
+}
+
+// measure asks for the size of the file, and forgets pages that a VACUUM has cut off.
+func (c *copier) measure(ctx context.Context, conn *session) (err error) {
+	c.pages, err = readInt(context.WithoutCancel(ctx), conn, pageCount) // an interrupted connection would lose its cache
+	c.copied = min(c.copied, c.pages)
+	maps.DeleteFunc(c.dirty, func(n int64, _ struct{}) bool { return n > c.copied })
 	return err
 }
 
-// cut forgets pages that a VACUUM has cut off.
-func (c *copier) cut() {
-	c.copied = min(c.copied, c.pages)
-	maps.DeleteFunc(c.dirty, func(n int64, _ struct{}) bool { return n > c.copied })
+// noteChanges notes the pages that were written since it last did.
+func (c *copier) noteChanges(ctx context.Context) error {
+	frames, _, err := c.awaitWAL(ctx, lookAtWAL)
+	if err != nil {
+		return err
+	}
+	return c.scanWAL(frames)
 }
 
-// noteChanges ends the transaction of the last turn, if there was one, moves the WAL into the file,
-// and notes the pages that were written since it last did.
-func (c *copier) noteChanges(ctx context.Context) error {
-	c.reader.rollback()
+// awaitWAL is [walState], but waits for other connections that are in a checkpoint at this moment.
+func (c *copier) awaitWAL(ctx context.Context, checkpoint *statement) (frames, left int64, err error) {
 	for {
-		// Another connection may be moving the WAL at this moment; then there is no answer.
-		row, err := readRow(ctx, c.reader, passiveCheckpoint)
-		if err != nil && !isBusy(err) {
-			return err
-		}
-		if err == nil && asInt(row[1]) >= 0 {
-			return c.scanWAL(asInt(row[1]))
+		frames, left, err = walState(c.reader, checkpoint)
+		if !isBusy(err) {
+			return frames, left, err
 		}
 		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
 }
@@ -160,6 +206,8 @@ const (
 	walHeader   = 32
 	walSaltAt   = 16
 	frameHeader = 24 // begins with the number of the page
+
+	framesAtOnce = 128
 )
 
 // scanWAL notes the pages of all frames that it has not seen.
@@ -172,55 +220,59 @@ func (c *copier) scanWAL(frames int64) error {
 	if now.salt == c.seen.salt {
 		first = c.seen.frames
 	}
-	var number [4]byte
-	for frame := first; frame < frames; frame++ {
-		if _, err := c.wal.ReadAt(number[:], walHeader+frame*(frameHeader+c.pageSize)); err != nil {
+	frameSize := frameHeader + c.pageSize
+	data := make([]byte, framesAtOnce*frameSize)
+	for ; first < frames; first += framesAtOnce {
+		part := data[:min(framesAtOnce, frames-first)*frameSize]
+		if _, err := c.wal.ReadAt(part, walHeader+first*frameSize); err != nil {
 			return err
 		}
-		if n := int64(binary.BigEndian.Uint32(number[:])); n <= c.copied {
-			c.dirty[n] = struct{}{}
+		for frame := range slices.Chunk(part, int(frameSize)) {
+			if n := int64(binary.BigEndian.Uint32(frame)); n <= c.copied {
+				c.dirty[n] = struct{}{}
+			}
 		}
 	}
 	c.seen = now
 	return nil
 }
 
-// turn copies pages for a while: at first all in order, then those that have changed.
+// turn copies pages until the WAL has grown: at first all in order, then those that have changed.
 func (c *copier) turn(ctx context.Context) error {
-	for end := time.Now().Add(turnLength); time.Now().Before(end); {
-		if c.copied < c.pages {
-			if err := c.copyNext(ctx, c.reader); err != nil {
-				return err
-			}
-			continue
+	for c.copied < c.pages {
+		if err := c.copyNext(ctx, c.reader); err != nil || c.turnIsOver() {
+			return err
 		}
-		for n := range c.dirty {
-			if err := c.copyPages(ctx, c.reader, n, n); err != nil {
-				return err
-			}
-			if delete(c.dirty, n); time.Now().After(end) {
-				return nil
-			}
+	}
+	checked := 0
+	for n := range c.dirty {
+		if err := c.copyPages(ctx, c.reader, n, n); err != nil {
+			return err
 		}
-		return nil
+		delete(c.dirty, n)
+		if checked++; checked%pagesAtOnce == 0 && c.turnIsOver() {
+			return nil
+		}
 	}
 	return nil
 }
 
-// finish copies what is left while nobody can write.
-func (c *copier) finish(ctx context.Context, conn *session) (err error) {
-	if err := c.noteChanges(ctx); err != nil {
-		return err
-	}
+func (c *copier) turnIsOver() bool {
+	frames, _, err := walState(c.pin, lookAtWAL)
+	return err == nil && frames >= c.turnEnds
+}
+
+// finish copies what is left while no other connection can write.
+func (c *copier) finish(ctx context.Context, conn *session) error {
+	c.pin.rollback()
+	c.reader.rollback()
+	err := errors.Join(c.noteChanges(ctx), c.measure(ctx, conn))
 	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
-	if c.pages, err = readInt(ctx, conn, pageCount); err != nil {
-		return err
-	}
-	c.cut()
 	for n := range c.dirty {
-		if err := c.copyPages(ctx, conn, n, n); err != nil {
+		if err != nil {
 			return err
 		}
+		err = c.copyPages(ctx, conn, n, n)
 	}
 	for err == nil && c.copied < c.pages {
 		err = c.copyNext(ctx, conn)

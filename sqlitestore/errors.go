@@ -33,9 +33,12 @@ func primaryCode(err error) int {
 	return 0
 }
 
+// errCheckpointBusy is what a busy checkpoint reports, by a row and not by a code.
+var errCheckpointBusy = errors.New("another connection is in a checkpoint")
+
 func isBusy(err error) bool {
 	code := primaryCode(err)
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	return errors.Is(err, errCheckpointBusy) || code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
 }
 
 // unavailable classifies an error of a call that changed nothing. It does not change an error

@@ -82,7 +82,12 @@ func (l listing) sql(fewHeld bool) (text string, args []any) {
 			conditions = append(conditions, spacesAfter)
 		}
 		text, args = sqlrow.ListWhere(l.ListQuery, "?", conditions...)
-		selects = append(selects, "SELECT "+names.columns+" FROM dibs_names INDEXED BY "+index+text)
+		text = " FROM dibs_names INDEXED BY " + index + text
+		if index == "dibs_names_held" {
+			// All held names are sorted, but only those of the page are read.
+			text = " FROM dibs_names WHERE n IN (SELECT n" + text + " ORDER BY namespace, canonical LIMIT $limit)"
+		}
+		selects = append(selects, "SELECT "+names.columns+text)
 	}
 	states := slices.Compact(slices.Sorted(slices.Values(l.States)))
 	if !haveIndexes(states, fewHeld) {
@@ -95,12 +100,13 @@ func (l listing) sql(fewHeld bool) (text string, args []any) {
 		}
 	}
 	args = append(args, l.afterSpace, int64(l.Limit))
-	text = strings.Join(selects, " UNION ALL ") + " ORDER BY namespace, canonical LIMIT ?" + strconv.Itoa(len(args))
-	return strings.ReplaceAll(text, "$space", "?"+strconv.Itoa(len(args)-1)), args
+	text = strings.Join(selects, " UNION ALL ") + " ORDER BY namespace, canonical LIMIT $limit"
+	numbers := strings.NewReplacer("$space", "?"+strconv.Itoa(len(args)-1), "$limit", "?"+strconv.Itoa(len(args)))
+	return numbers.Replace(text), args
 }
 
-// stateIndexes has the states whose names are in an index of their own. The index of held names is in
-// the order of their ends: they are sorted.
+// stateIndexes has the states whose names are in an index of their own. The index of held names has
+// their keys, but is in the order of their ends: they are sorted.
 var stateIndexes = map[dibs.State]string{
 	dibs.Held: "dibs_names_held", dibs.Suspect: "dibs_names_rare", dibs.Alias: "dibs_names_rare",
 	dibs.Quarantined: "dibs_names_rare", dibs.Free: "dibs_names_rare",
@@ -120,15 +126,20 @@ var selectHeld = newStatement(`SELECT coalesce(sum(names) FILTER (WHERE state = 
 	coalesce(sum(names) FILTER (WHERE ?1 IN ('', namespace)), 0),
 	coalesce(sum(names) FILTER (WHERE state = 'held' AND ?1 IN ('', namespace)), 0) FROM dibs_counts`)
 
+// walkCost is how much longer it takes to read a name than to sort a held one, whose key is in the
+// index: 10 µs and 0.7 µs, at a million names.
+const walkCost = 15
+
 // heldAreFew estimates whether all held names are sorted sooner than a page of them is found
-// among the other names of its namespace.
+// among the other names of its namespace. With the better of both, the time for a page grows at
+// most as the square root of the number of names.
 func heldAreFew(ctx context.Context, run runner, query dibs.ListQuery) (few bool, err error) {
 	if query.Kind != dibs.KindName || !slices.Contains(query.States, dibs.Held) {
 		return false, nil
 	}
 	err = run.query(ctx, selectHeld, []any{query.Namespace}, func(row []driver.Value) error {
 		held, among, wanted := asInt(row[0]), asInt(row[1]), asInt(row[2])
-		few = held <= among*int64(query.Limit)/max(wanted, int64(query.Limit))
+		few = held <= walkCost*among*int64(query.Limit)/max(wanted, int64(query.Limit))
 		return nil
 	})
 	return few, err

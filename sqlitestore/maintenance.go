@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -69,16 +70,21 @@ func (s *Store) Scrub(ctx context.Context) error {
 		return unavailable(err)
 	}
 	defer s.writer.put(conn)
-	if err := conn.exec(ctx, vacuum); err != nil {
-		return unavailable(err)
-	}
-	for deadline := time.Now().Add(s.busyTimeout); ; {
-		row, err := readRow(ctx, conn, truncateWAL)
+	deadline := time.Now().Add(s.busyTimeout)
+	for vacuumed := false; ; {
+		if !vacuumed {
+			err = conn.exec(ctx, vacuum)
+			vacuumed = err == nil
+		}
+		var row []driver.Value
+		if err == nil {
+			row, err = readRow(ctx, conn, truncateWAL)
+		}
 		switch {
-		case err != nil && !isBusy(err):
-			return unavailable(err)
 		case err == nil && asInt(row[0]) == 0:
 			return nil
+		case err != nil && (!isBusy(err) || time.Now().After(deadline)):
+			return unavailable(err)
 		case time.Now().After(deadline):
 			return unavailable(errBeingRead)
 		}

@@ -11,8 +11,15 @@ import (
 //go:embed schema.sql
 var schema string
 
+// holdsWithKeys puts the keys of held names into the index of their ends: a page of the held names
+// is found in the index alone. An index in the order of the keys would find it sooner, but cost
+// every reservation one more page in a random place, and a quarter of its processor time.
+const holdsWithKeys = `
+	DROP INDEX dibs_names_held;
+	CREATE INDEX dibs_names_held ON dibs_names (due, namespace, canonical) WHERE state = 'held';`
+
 // migrations are the scripts: number n brings the schema from version n-1 to n.
-var migrations = []string{schema}
+var migrations = []string{schema, holdsWithKeys}
 
 var (
 	selectTables  = newStatement(`SELECT count(*), coalesce(sum(name = 'dibs_schema'), 0) FROM sqlite_schema`)

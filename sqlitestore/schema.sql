@@ -85,7 +85,7 @@ CREATE INDEX dibs_names_owned ON dibs_names (owner, namespace)
   WHERE state = 'alias' OR (state = 'active' AND many = 1);
 
 -- When holds end. Apart from other due dates, so that all held names are in one index, and in no
--- further one.
+-- further one. The second migration adds namespace and canonical.
 CREATE INDEX dibs_names_held ON dibs_names (due) WHERE state = 'held';
 
 CREATE INDEX dibs_names_due ON dibs_names (due) WHERE due IS NOT NULL AND state <> 'held';

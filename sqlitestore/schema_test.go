@@ -74,6 +74,38 @@ func TestLaterMigration(t *testing.T) {
 	}
 }
 
+// A store of the first version gets the index from which held names are listed, and keeps its names.
+func TestMigrationOfHolds(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "names.db")
+	old := &session{connector: connector(dsn(path, Config{}))}
+	if err := migrate(ctx, old, migrations[:1], false, func() dibs.Instant { return testNow }); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.script(ctx, fillNames); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.close(); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, path, Config{})
+	held, err := s.List(ctx, dibs.ListQuery{Kind: dibs.KindName, States: []dibs.State{dibs.Held}, Limit: 100})
+	if err != nil || len(held) != 40 || !slices.IsSortedFunc(held, func(a, b dibs.Record) int {
+		x, y := a.(*dibs.NameRecord), b.(*dibs.NameRecord)
+		return strings.Compare(x.Namespace+x.Canonical, y.Namespace+y.Canonical)
+	}) {
+		t.Errorf("%d held names, %v", len(held), err)
+	}
+	err = s.read(ctx, func(run runner) error {
+		_, err := readInt(ctx, run, newStatement(`SELECT count(namespace || canonical) FROM dibs_names INDEXED BY dibs_names_held WHERE state = 'held'`))
+		return err
+	})
+	if state := pragma(t, s, "integrity_check"); err != nil || state != "ok" {
+		t.Error(state, err)
+	}
+}
+
 // A script that fails leaves the file as it was.
 func TestFailedMigration(t *testing.T) {
 	t.Parallel()

@@ -138,12 +138,12 @@ func (s *session) rollback() {
 	}
 }
 
-// busyWait is how long SQLite itself waits for the transaction of another process. SQLite polls
-// less often the longer it waits, down to every 100 ms, and would starve beside a busy process.
-// So begin waits many times for a short time.
-const busyWait = 10 * time.Millisecond
+// pollLock is how often begin tries again while another process writes. SQLite itself would try less and
+// less often, down to every 100 ms, and hardly ever meet the short moment between two commits of a
+// busy process.
+const pollLock = 200 * time.Microsecond
 
-// begin begins a transaction that has the write lock, and waits for it at least once.
+// begin begins a transaction that has the write lock, and waits for it.
 func (s *session) begin(ctx context.Context, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		err := s.exec(ctx, beginWrite)
@@ -153,6 +153,7 @@ func (s *session) begin(ctx context.Context, wait time.Duration) error {
 		if !isBusy(err) || !time.Now().Before(deadline) {
 			return err
 		}
+		time.Sleep(pollLock)
 	}
 }
 

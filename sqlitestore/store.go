@@ -42,6 +42,7 @@ type Store struct {
 
 	writer      *pool // of the one session that writes
 	readers     *pool
+	checkpoints *checkpointer // nil until Open has succeeded
 	busyTimeout time.Duration
 }
 
@@ -76,8 +77,12 @@ func (s *Store) readConn(ctx context.Context, fn func(runner) error) error {
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
 	return s.calls.Close(func() error {
+		var err error
+		if s.checkpoints != nil {
+			err = s.checkpoints.close()
+		}
 		// The writer last: the last connection that closes moves the WAL into the file.
-		err := s.readers.close()
+		err = errors.Join(err, s.readers.close())
 		return unavailable(errors.Join(err, s.writer.close()))
 	})
 }
@@ -134,7 +139,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		}
 	}
 	writeCfg := cfg
-	writeCfg.BusyTimeout = min(cfg.BusyTimeout, busyWait)
+	writeCfg.BusyTimeout = 0 // begin waits itself
 	s := &Store{
 		busyTimeout: cfg.BusyTimeout,
 		writer:      newPool(connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))), 1),
@@ -146,6 +151,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		_ = s.Close()
 		return nil, openError(path, err)
 	}
+	s.checkpoints = newCheckpointer(s, checkpointAt)
 	return s, nil
 }
 
@@ -254,12 +260,11 @@ func dsn(abs string, cfg Config, params ...string) string {
 		path = "/" + path // C:/…
 	}
 	query := url.Values{
-		"_busy_timeout": {strconv.FormatInt(max(1, cfg.BusyTimeout.Milliseconds()), 10)},
+		"_busy_timeout": {strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10)},
 		"_synchronous":  {"FULL"},
 		// Pages of a new file. A commit writes whole pages, most of which have one changed row: small
-		// ones halve what is written. A checkpoint writes each changed page once, so few
-		// checkpoints save work. The WAL grows to about 32 MB.
-		"_pragma": {"page_size(2048)", "temp_store(MEMORY)", "wal_autocheckpoint(16000)"},
+		// ones halve what is written.
+		"_pragma": {"page_size(2048)", "temp_store(MEMORY)", "wal_autocheckpoint(" + strconv.Itoa(checkpointLate) + ")"},
 	}
 	for i := 0; i < len(params); i += 2 {
 		query.Add(params[i], params[i+1])
