@@ -18,11 +18,11 @@ import (
 	"github.com/calldibs/dibs/internal/server"
 )
 
-// written is a response of WriteProblem.
-func written(err error) (res *http.Response, body []byte) {
+// written returns the response of WriteProblem.
+func written(err error) fetched {
 	recorder := httptest.NewRecorder()
 	dibshttp.WriteProblem(recorder, err)
-	return recorder.Result(), recorder.Body.Bytes()
+	return fetched{recorder.Code, recorder.Header(), recorder.Body.String()}
 }
 
 // A program that passes on an error responds exactly as a server does.
@@ -54,13 +54,12 @@ func TestWriteProblemIsTheServers(t *testing.T) {
 			t.Errorf("%s: no error", what)
 			continue
 		}
-		res, body := written(err)
-		theirs, theirBody := sendCommand(t, web.URL, command)
-		if res.StatusCode != theirs.StatusCode || !bytes.Equal(body, theirBody) {
-			t.Errorf("%s: %d\n%.2000s\nthe server has %d\n%.2000s", what, res.StatusCode, body, theirs.StatusCode, theirBody)
+		res, theirs := written(err), sendCommand(t, web.URL, command)
+		if res.status != theirs.status || res.body != theirs.body {
+			t.Errorf("%s: %d\n%.2000s\nthe server has %d\n%.2000s", what, res.status, res.body, theirs.status, theirs.body)
 		}
 		for _, name := range []string{"Content-Type", "Retry-After"} {
-			if got, want := res.Header.Get(name), theirs.Header.Get(name); got != want {
+			if got, want := res.header.Get(name), theirs.header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, the server's %q", what, name, got, want)
 			}
 		}
@@ -68,7 +67,7 @@ func TestWriteProblemIsTheServers(t *testing.T) {
 }
 
 // sendCommand sends a command to a server by its own call, and returns the response.
-func sendCommand(t *testing.T, url string, command dibs.Command) (*http.Response, []byte) {
+func sendCommand(t *testing.T, url string, command dibs.Command) fetched {
 	t.Helper()
 	method, path, body, header := http.MethodPost, "", map[string]any{}, http.Header{"Content-Type": {"application/json"}}
 	switch c := command.(type) {
@@ -110,7 +109,7 @@ func sendCommand(t *testing.T, url string, command dibs.Command) (*http.Response
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, text
+	return fetched{res.StatusCode, res.Header, string(text)}
 }
 
 func reservation(c dibs.Reserve) map[string]any {
@@ -139,21 +138,21 @@ func TestWriteProblemOfOtherErrors(t *testing.T) {
 		{secret, 500, "INTERNAL", ""},
 		{nil, 500, "INTERNAL", ""},
 	} {
-		res, body := written(c.err)
+		res := written(c.err)
 		var problem struct {
 			Type, Title, Code, Detail string
 			Status                    int
 		}
-		if err := json.Unmarshal(body, &problem); err != nil {
+		if err := json.Unmarshal([]byte(res.body), &problem); err != nil {
 			t.Fatal(err)
 		}
 		want := problem
 		want.Code, want.Status = c.code, c.status
-		if res.StatusCode != c.status || !reflect.DeepEqual(problem, want) || problem.Detail == "" || problem.Title == "" || res.Header.Get("Retry-After") != c.retryAfter {
-			t.Errorf("%v: %d %v %s", c.err, res.StatusCode, res.Header, body)
+		if res.status != c.status || !reflect.DeepEqual(problem, want) || problem.Detail == "" || problem.Title == "" || res.header.Get("Retry-After") != c.retryAfter {
+			t.Errorf("%v: %d %v %s", c.err, res.status, res.header, res.body)
 		}
-		if strings.Contains(string(body), "password") {
-			t.Errorf("%v: the cause is in %s", c.err, body)
+		if strings.Contains(res.body, "password") {
+			t.Errorf("%v: the cause is in %s", c.err, res.body)
 		}
 	}
 }

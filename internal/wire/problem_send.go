@@ -86,7 +86,7 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 		return data, err
 	}
 	short := document(*p)
-	short.Detail, short.Field, short.Suggestions = cut(p.Detail, maxDetail), cut(p.Field, maxDetail), nil
+	short.Detail, short.Field, short.Suggestions = cut(p.Detail), cut(p.Field), nil
 	short.Errors = nil
 	head, err := marshal(&short)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 // bytes that are left.
 func fit(failures []Failure, room int) (kept []Failure, left int) {
 	for i, f := range failures {
-		f.Location, f.Detail, f.Field = cut(f.Location, maxDetail), cut(f.Detail, maxDetail), cut(f.Field, maxDetail)
+		f.Location, f.Detail, f.Field = cut(f.Location), cut(f.Detail), cut(f.Field)
 		parts := f.Errors
 		f.Errors = nil
 		data, err := marshal(f)
@@ -124,12 +124,12 @@ func Thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", Thousands(n/1000), n%1000)
 }
 
-// cut shortens a text to most bytes, at a character boundary.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// cut shortens a text to maxDetail bytes, at a character boundary.
+func cut(text string) string {
+	if len(text) <= maxDetail {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
 }
 
 // marshal is json.Marshal without HTML escapes, like all responses.
