@@ -49,11 +49,14 @@ vet:
 test-plain: deps
 	$(GO) test -timeout 5m ./...
 
-## examples: the tests of the examples with third-party libraries. They are separate modules,
-## so that users of Dibs do not get those libraries. Shared dependencies follow those of Dibs.
+## examples: the tests of the examples with third-party libraries, which are separate modules, so that users of Dibs
+## do not get those libraries (shared dependencies follow those of Dibs); and of the shop in all its languages
 .PHONY: examples
-examples:
+examples: deps
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
+	cd clients/typescript && npm ci --no-audit --no-fund && npm run build
+	cd examples/shop/typescript && npm ci --no-audit --no-fund && npm run build
+	DIBS_EXAMPLES=all PYTHON=$(PYTHON) $(GO) test -timeout 5m -count 1 ./examples/shop
 
 ## clients: the clients for other languages, against a real server
 .PHONY: clients

@@ -72,49 +72,30 @@ type ImportRequest struct {
 
 // FailingBackend returns a backend whose every method returns err, except for Close. A Registry
 // that cannot join a transaction has one.
-func FailingBackend(err error) Backend { return failingBackend{err} }
+func FailingBackend(err error) Backend { return failed{err} }
 
-type failingBackend struct{ err error }
+type failed struct{ err error }
 
-func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, f.err }
-func (f failingBackend) ImportAll(context.Context, ImportRequest) ([]Imported, error) {
-	return nil, f.err
-}
-
-func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
-	return nil, f.err
-}
-
-func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, _ error) {
-	return r, f.err
-}
-func (f failingBackend) Get(context.Context, Lookup) (n Name, _ error) { return n, f.err }
-func (f failingBackend) Entity(context.Context, string, Entity) (e EntityInfo, _ error) {
-	return e, f.err
-}
-func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, _ error) { return p, f.err }
-func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, _ error) {
-	return p, f.err
-}
-
-func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
+func (f failed) Apply(context.Context, ApplyRequest) (r []Result, _ error)       { return r, f.err }
+func (f failed) ImportAll(context.Context, ImportRequest) ([]Imported, error)    { return nil, f.err }
+func (f failed) Check(context.Context, CheckRequest) (a []Availability, _ error) { return a, f.err }
+func (f failed) Resolve(context.Context, string, string) (r Resolution, _ error) { return r, f.err }
+func (f failed) Get(context.Context, Lookup) (n Name, _ error)                   { return n, f.err }
+func (f failed) Entity(context.Context, string, Entity) (e EntityInfo, _ error)  { return e, f.err }
+func (f failed) List(context.Context, NamesQuery) (p NamesPage, _ error)         { return p, f.err }
+func (f failed) History(context.Context, HistoryQuery) (p HistoryPage, _ error)  { return p, f.err }
+func (f failed) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
 	return h, f.err
 }
-
-func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) {
-	return p, f.err
-}
-func (f failingBackend) Stats(context.Context) (s Stats, _ error) { return s, f.err }
-func (f failingBackend) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
+func (f failed) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) { return p, f.err }
+func (f failed) Stats(context.Context) (s Stats, _ error)                       { return s, f.err }
+func (f failed) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
 	return nil, f.err
 }
 
-func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
+func (f failed) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }
-
-func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) {
-	return r, f.err
-}
-func (f failingBackend) Sweep(context.Context, int) (r SweepReport, _ error) { return r, f.err }
-func (f failingBackend) Close() error                                        { return nil }
+func (f failed) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) { return r, f.err }
+func (f failed) Sweep(context.Context, int) (r SweepReport, _ error)           { return r, f.err }
+func (f failed) Close() error                                                  { return nil }

@@ -154,6 +154,12 @@ func (r *Registry) Confirm(ctx context.Context, command Confirm) (Name, error) {
 	return r.applyName(ctx, command)
 }
 
+// ConfirmAll makes the names that [Registry.ReserveAll] held the active names of an entity, all of
+// them or none, and returns them in the same order. Repeating it is safe, as for [Confirm].
+func (r *Registry) ConfirmAll(ctx context.Context, holds []Hold, entity Entity) ([]Name, error) {
+	return r.applyAll(ctx, holds, func(h Hold) Command { return Confirm{ID: h.ID, Token: h.Token, Entity: entity} })
+}
+
 // Release ends a hold before its time: the name is free at once, or goes back into quarantine.
 type Release struct {
 	ID    ID     // of the hold
@@ -166,6 +172,12 @@ func (Release) Op() string { return "release" }
 // Release ends a hold before its time.
 func (r *Registry) Release(ctx context.Context, command Release) (Name, error) {
 	return r.applyName(ctx, command)
+}
+
+// ReleaseAll ends the holds that [Registry.ReserveAll] returned, all of them or none, and returns
+// the names. If a hold is over already, the error says so, and the others end by themselves.
+func (r *Registry) ReleaseAll(ctx context.Context, holds []Hold) ([]Name, error) {
+	return r.applyAll(ctx, holds, func(h Hold) Command { return Release{ID: h.ID, Token: h.Token} })
 }
 
 // Claim makes a free name the active name of an entity: reserve and confirm in one step.

@@ -52,7 +52,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/wire", "/"},
 	{"dibsclient", "/ internal/backoff internal/wire"},
 	{"dibscache", "/ internal/backoff"},
-	{"dibshttp", "/ internal/redirect"},
+	{"dibshttp", "/ internal/redirect internal/wire"},
 	{"dibsotel", "/"},
 	{"dibsotel/pgotel", "dibsotel"},
 	{"dibsimport", "/ embedded sqlitestore"},

@@ -122,7 +122,7 @@ func (r *Registry) doHolding(
 ) ([]Name, error) {
 	entity, holds, err := r.runHolding(ctx, reserve, holds, fn)
 	if err == nil {
-		return r.confirmAll(ctx, holds, entity)
+		return r.confirmWhileHeld(ctx, holds, entity)
 	}
 	if isUnsure(err) {
 		return nil, &DoError{Holds: holds, Err: err}
@@ -130,11 +130,7 @@ func (r *Registry) doHolding(
 	// The caller's context may have ended; the names should still be free at once.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	commands := make([]Command, len(holds))
-	for i, h := range holds {
-		commands[i] = Release{ID: h.ID, Token: h.Token}
-	}
-	if _, failed := r.Apply(ctx, commands...); failed != nil {
+	if _, failed := r.ReleaseAll(ctx, holds); failed != nil {
 		err = errors.Join(err, fmt.Errorf("dibs: the names could not be released and stay held until their time is over: %w", failed))
 	}
 	return nil, err
@@ -204,25 +200,16 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost conte
 	lost(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"})
 }
 
-// confirmAll confirms holds for their entity. It retries while the engine fails, until the
+// confirmWhileHeld confirms holds for their entity. It retries while the engine fails, until the
 // first of the holds is over.
-func (r *Registry) confirmAll(ctx context.Context, holds []Hold, entity Entity) ([]Name, error) {
-	ctx = context.WithoutCancel(ctx) // the entity exists and needs its names
-	remaining := holds[0].Remaining
-	commands := make([]Command, len(holds))
-	for i, h := range holds {
-		commands[i] = Confirm{ID: h.ID, Token: h.Token, Entity: entity}
-		remaining = min(remaining, h.Remaining)
-	}
-	ctx, cancel := context.WithTimeout(ctx, max(remaining, retryPause))
+func (r *Registry) confirmWhileHeld(ctx context.Context, holds []Hold, entity Entity) ([]Name, error) {
+	first := slices.MinFunc(holds, func(a, b Hold) int { return cmp.Compare(a.Remaining, b.Remaining) })
+	// The entity exists and needs its names, also if the caller has left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(first.Remaining, retryPause))
 	defer cancel()
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
-		results, err := r.Apply(ctx, commands...)
+		names, err := r.ConfirmAll(ctx, holds, entity)
 		if err == nil {
-			names := make([]Name, len(results))
-			for i, result := range results {
-				names[i] = result.Names[0]
-			}
 			return names, nil
 		}
 		retry := errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)

@@ -19,7 +19,8 @@
 // proof of the hold. [Registry.Confirm] makes the name the active name of an [Entity],
 // [Registry.Release] frees it, [Registry.Extend] moves the end of the hold.
 // [Registry.ReserveAll] holds several names or none, [Registry.ReserveFirst] the first of
-// several candidates that is available. [Registry.Claim] takes a name at once, without a hold.
+// several candidates that is available; [Registry.ConfirmAll] and [Registry.ReleaseAll] end what
+// ReserveAll began. [Registry.Claim] takes a name at once, without a hold.
 // The example of this package shows a name from the reservation to the confirmation.
 //
 // [Registry.Do] wraps a function that saves the entity: it reserves the name, extends the hold

@@ -1,6 +1,7 @@
 package dibs
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -95,22 +96,23 @@ const (
 )
 
 // Error is a refusal. Compare it with the sentinels by [errors.Is], or get the details by
-// [errors.As]. Fields that do not apply to the code are zero.
+// [errors.As]. Fields that do not apply to the code are zero. As JSON its members have the names
+// of the HTTP API; dibshttp.WriteProblem writes the whole problem document.
 type Error struct {
-	Code    Code
-	Message string // what is wrong and what to do next, for a person
+	Code    Code   `json:"code"`
+	Message string `json:"detail"` // what is wrong and what to do next, for a person
 
-	Field       string    // the request's Field, or the namespace's type
-	Namespace   string    // of the request
-	Key         string    // namespace:canonical; empty if the value is not valid
-	Reason      Reason    // NAME_TAKEN: why
-	Until       time.Time // NAME_TAKEN: when the name may become free; zero if that is unknown
-	Suggestions []string  // NAME_TAKEN and INVALID_VALUE: names that were free
-	Refusal     *Refusal  // INVALID_VALUE: which rule, where, and what would be accepted; nil if the profile gave none
-	Cause       Cause     // UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty if it is unknown
+	Field       string    `json:"field,omitempty"`       // the request's Field, or the namespace's type
+	Namespace   string    `json:"namespace,omitempty"`   // of the request
+	Key         string    `json:"key,omitempty"`         // namespace:canonical; empty if the value is not valid
+	Reason      Reason    `json:"reason,omitempty"`      // NAME_TAKEN: why
+	Until       time.Time `json:"until,omitzero"`        // NAME_TAKEN: when the name may become free; zero if that is unknown
+	Suggestions []string  `json:"suggestions,omitempty"` // NAME_TAKEN and INVALID_VALUE: names that were free
+	Refusal     *Refusal  `json:"refusal,omitempty"`     // INVALID_VALUE: which rule, where, and what would be accepted; nil if the profile gave none
+	Cause       Cause     `json:"cause,omitempty"`       // UNAVAILABLE and OUTCOME_UNKNOWN: what is wrong with the engine; empty if it is unknown
 
 	// Failures are the refused parts of a list. Code is that of the first.
-	Failures []Failure
+	Failures []Failure `json:"errors,omitempty"`
 
 	wrapped error // the cause, for logs
 }
@@ -119,6 +121,15 @@ type Error struct {
 type Failure struct {
 	Index int // the position in the list, from 0
 	Err   *Error
+}
+
+// MarshalJSON writes the index as a further member of the error.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	type members Error // without its methods
+	return json.Marshal(struct {
+		Index int `json:"index"`
+		*members
+	}{f.Index, (*members)(f.Err)})
 }
 
 // Error returns the code, the message and the wrapped cause.

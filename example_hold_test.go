@@ -108,6 +108,46 @@ func ExampleRegistry_Release() {
 	// Output: false
 }
 
+func ExampleRegistry_ConfirmAll() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	holds, err := reg.ReserveAll(ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
+		{Namespace: "email", Value: "alice@example.com"},
+		{Namespace: "username", Value: "alice"},
+	}})
+	check(err)
+
+	// The payment succeeded, and the account is saved.
+	names, err := reg.ConfirmAll(ctx, holds, dibs.Entity{Type: "account", ID: "7"})
+	check(err)
+	for _, n := range names {
+		fmt.Println(n.Key(), n.Entity)
+	}
+	// Output:
+	// email:alice@example.com account/7
+	// username:alice account/7
+}
+
+func ExampleRegistry_ReleaseAll() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	holds, err := reg.ReserveAll(ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{
+		{Namespace: "email", Value: "alice@example.com"},
+		{Namespace: "username", Value: "alice"},
+	}})
+	check(err)
+
+	// The card was declined.
+	names, err := reg.ReleaseAll(ctx, holds)
+	check(err)
+	for _, n := range names {
+		fmt.Println(n.Key(), n.State)
+	}
+	// Output:
+	// email:alice@example.com free
+	// username:alice free
+}
+
 func ExampleRegistry_Do() {
 	reg := open(dibs.Config{})
 	defer reg.Close()

@@ -20,9 +20,7 @@ var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadd
 type ID [16]byte
 
 // NameID returns the ID of the name with this namespace and canonical form.
-func NameID(namespace, canonical string) ID {
-	return hashID(namespace + ":" + canonical)
-}
+func NameID(namespace, canonical string) ID { return hashID(namespace + ":" + canonical) }
 
 // EntityID returns the ID of an entity's record within its scope.
 func EntityID(scope string, entity Entity) ID {

@@ -32,14 +32,10 @@ func (i Instant) String() string {
 }
 
 // Add returns the instant d later, in whole milliseconds.
-func (i Instant) Add(d time.Duration) Instant {
-	return i + Instant(d.Milliseconds())
-}
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d.Milliseconds()) }
 
 // Sub returns how much later i is than j.
-func (i Instant) Sub(j Instant) time.Duration {
-	return time.Duration(i-j) * time.Millisecond
-}
+func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i-j) * time.Millisecond }
 
 // Reached reports whether the instant is at or before now: a hold that ends at t is over at t.
 // The zero Instant is never reached.

@@ -18,13 +18,13 @@ type Profile interface {
 // Refusal is the reason for which a profile does not accept a value.
 type Refusal struct { //nolint:errname // mostly a part of an error, seldom an error itself
 	// Rule is for programs, in lower case: "hyphen_at_end". It contains no part of the value.
-	Rule string
+	Rule string `json:"rule"`
 	// Problem is for people, the end of a sentence about the value: "ends with a hyphen".
-	Problem string
+	Problem string `json:"problem"`
 	// At is the byte of the value with the problem, or -1 for the value as a whole.
-	At int
+	At int `json:"at"`
 	// Try is a similar value that the profile accepts. Empty means that there is none.
-	Try string
+	Try string `json:"try,omitempty"`
 }
 
 // Error says what is wrong and what to try.

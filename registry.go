@@ -94,6 +94,22 @@ func (r *Registry) applyOne(ctx context.Context, command Command) (Result, error
 	return results[0], nil
 }
 
+// applyAll applies a command to each hold, all of them or none.
+func (r *Registry) applyAll(ctx context.Context, holds []Hold, command func(Hold) Command) ([]Name, error) {
+	commands, names := make([]Command, len(holds)), make([]Name, len(holds))
+	for i, h := range holds {
+		commands[i] = command(h)
+	}
+	results, err := r.Apply(ctx, commands...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		names[i] = results[i].Names[0]
+	}
+	return names, nil
+}
+
 // dereference replaces pointers to commands by commands, and nil pointers by nil.
 func dereference(commands []Command) []Command {
 	for i, c := range commands {

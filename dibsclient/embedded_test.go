@@ -60,6 +60,34 @@ func loosely(s step) step {
 	return s
 }
 
+// holdsOf returns what a program keeps of holds.
+func holdsOf(token string, ids ...dibs.ID) (holds []dibs.Hold) {
+	for _, id := range ids {
+		holds = append(holds, dibs.Hold{Name: dibs.Name{ID: id}, Token: token})
+	}
+	return holds
+}
+
+const token3 = "the-token-of-two-names"
+
+var (
+	account = dibs.Entity{Type: "account", ID: "7"}
+	both    = holdsOf(token3, dibs.NameID("slug", "both"), dibs.NameID("email", "both@x"))
+	others  = holdsOf(token3, dibs.NameID("slug", "both-2"), dibs.NameID("email", "both-2@x"))
+)
+
+func releaseBoth(ctx context.Context, reg *dibs.Registry) (any, error) {
+	return reg.ReleaseAll(ctx, both)
+}
+
+func confirmBoth(ctx context.Context, reg *dibs.Registry) (any, error) {
+	return reg.ConfirmAll(ctx, both, account)
+}
+
+func confirmOthers(ctx context.Context, reg *dibs.Registry) (any, error) {
+	return reg.ConfirmAll(ctx, others, account)
+}
+
 // lowerCase is a profile that refuses spaces.
 type lowerCase struct{}
 
@@ -145,6 +173,25 @@ func steps() []step {
 		run("reserve all, taken", (*dibs.Registry).ReserveAll, dibs.ReserveAll{Token: token2, Reservations: []dibs.Reserve{
 			{Namespace: "slug", Value: "h"}, {Namespace: "slug", Value: "g", Field: "second"}, {Namespace: "slug", Value: "alice"},
 		}}),
+		ask("confirm all, one lost", func(ctx context.Context, reg *dibs.Registry) (any, error) {
+			return reg.ConfirmAll(ctx, holdsOf(token1, id("slug", "g"), id("slug", "alice")), user1)
+		}),
+		ask("release all, one confirmed", func(ctx context.Context, reg *dibs.Registry) (any, error) {
+			return reg.ReleaseAll(ctx, holdsOf(token1, id("acme.slug", "g"), id("slug", "alice")))
+		}),
+		run("hold two", (*dibs.Registry).ReserveAll, dibs.ReserveAll{Token: token3, Reservations: []dibs.Reserve{
+			{Namespace: "slug", Value: "both"}, {Namespace: "email", Value: "both@x"},
+		}}),
+		ask("release all", releaseBoth), ask("release all again", releaseBoth),
+		ask("confirm all, released", confirmBoth),
+		run("hold them late", (*dibs.Registry).ReserveAll, dibs.ReserveAll{Token: token3, Reservations: []dibs.Reserve{
+			{Namespace: "slug", Value: "both"}, {Namespace: "email", Value: "both@x"},
+		}}),
+		run("hold two others", (*dibs.Registry).ReserveAll, dibs.ReserveAll{Token: token3, Reservations: []dibs.Reserve{
+			{Namespace: "slug", Value: "both-2"}, {Namespace: "email", Value: "both-2@x"},
+		}}),
+		ask("confirm all", confirmOthers), ask("confirm all again", confirmOthers),
+		ask("confirm nothing", func(ctx context.Context, reg *dibs.Registry) (any, error) { return reg.ConfirmAll(ctx, nil, user1) }),
 		run("reserve first", (*dibs.Registry).ReserveFirst, dibs.ReserveFirst{Namespace: "slug", Values: []string{"g", "i i", "j"}, Token: token2}),
 		run("none to reserve", (*dibs.Registry).ReserveFirst, dibs.ReserveFirst{Namespace: "slug", Values: []string{"g", "alice"}, Token: "another-token-altogether"}),
 		list("a list", dibs.Claim{Namespace: "slug", Value: "k", Entity: user2}, dibs.Archive{Entity: user2}, &dibs.Restore{Entity: user2}),

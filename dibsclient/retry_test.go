@@ -139,9 +139,16 @@ func TestRetriesFencedChanges(t *testing.T) {
 				t.Fatalf("Confirm: %+v, %v", name, err)
 			}
 			r.faults.add(fault)
-			releases := []dibs.Command{dibs.Release{ID: holds[0].ID, Token: holds[0].Token}, dibs.Release{ID: holds[1].ID, Token: holds[1].Token}}
-			if _, err := r.Apply(ctx, releases...); err != nil {
-				t.Fatalf("Release: %v", err)
+			if _, err := r.ReleaseAll(ctx, holds); err != nil {
+				t.Fatalf("ReleaseAll: %v", err)
+			}
+			holds, err = r.ReserveAll(ctx, dibs.ReserveAll{Reservations: []dibs.Reserve{{Namespace: "slug", Value: "b"}, {Namespace: "email", Value: "b"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.faults.add(fault)
+			if names, err := r.ConfirmAll(ctx, holds, user3); err != nil || names[1].State != dibs.Active {
+				t.Fatalf("ConfirmAll: %+v, %v", names, err)
 			}
 			r.faults.add(fault)
 			mixed := []dibs.Command{

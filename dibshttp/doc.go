@@ -41,6 +41,10 @@
 // zero, or the page has no max-age, Cache-Control becomes no-cache: a cache may keep the page
 // but must revalidate it before each use, so a page with an ETag still gets a 304.
 //
+// # Errors
+//
+// [WriteProblem] passes an error of a registry on to the client, as a Dibs server would.
+//
 // # Which registry
 //
 // A *dibs.Registry, embedded or from package dibsclient, or any other [Resolver].

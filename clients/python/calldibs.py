@@ -296,12 +296,14 @@ class DibsError(Exception):
 
     ``code`` is for programs. After UNAVAILABLE nothing happened: try again later. After
     OUTCOME_UNKNOWN it may have happened: with a token of your own the same call again is safe.
-    After any other code the registry has decided.
+    After any other code the registry has decided. ``problem`` is the problem document (RFC 9457), to
+    pass on to a client of your own.
     """
 
     def __init__(self, code: str, detail: str, status: int = 0, problem: Optional[Dict[str, Any]] = None) -> None:
         super().__init__(f"{code}: {detail}")
-        problem = problem or {}
+        problem = problem or {"code": code, "detail": detail, "status": status}
+        self.problem: Dict[str, Any] = problem
         self.code = code
         self.detail = detail
         self.status = status
@@ -585,6 +587,18 @@ class Dibs:
         """Ends a hold."""
         return self._on_reservation(reservation_id, "release", _body(token=token))
 
+    def confirm_all(self, holds: Sequence[Hold], entity: Entity) -> List[Name]:
+        """Makes the names that :meth:`reserve_all` held the names of an entity, all of them or none. It is safe to repeat."""
+        return self._apply_all("confirm", holds, entity=entity)
+
+    def release_all(self, holds: Sequence[Hold]) -> List[Name]:
+        """Ends the holds of :meth:`reserve_all`, all of them or none. If one is over already, the others end by themselves."""
+        return self._apply_all("release", holds)
+
+    def _apply_all(self, op: str, holds: Sequence[Hold], **rest: Any) -> List[Name]:
+        commands = [{"op": op, "reservation_id": h.reservation_id, "token": h.token, **rest} for h in holds]
+        return [result.names[0] for result in self.apply(commands)]
+
     def settle(self, reservation_id: str, outcome: str, entity: Optional[Entity] = None) -> Name:
         """Ends a suspect: ``outcome`` is "exists" or "absent"."""
         return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/settle", _body(outcome=outcome, entity=entity)))
@@ -622,7 +636,7 @@ class Dibs:
         headers = {"If-Match": f'"{if_version}"'} if if_version is not None else {}
         path = f"{_entity_path(entity)}/names/{_part(namespace)}"
         return _read(
-            Name, self._http.call("PUT", path, _body(value=value, token=token, from_=from_), query={"scope": scope}, headers=headers)
+            Name, self._http.call("PUT", path, _body(value=value, token=token, replaces=from_), query={"scope": scope}, headers=headers)
         )
 
     def transfer(self, namespace: str, value: str, from_: Entity, to: Entity) -> Name:
@@ -855,7 +869,7 @@ class Holding:
             self.names = self._confirm(self._entity)
         elif error is None or (isinstance(error, Exception) and not isinstance(error, Unsure)):
             with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
-                self._dibs.apply([{"op": "release", "reservation_id": h.reservation_id, "token": h.token} for h in self.holds])
+                self._dibs.release_all(self.holds)
         elif isinstance(error, Unsure):
             raise HoldError(self.holds, None, error) from error
 
@@ -881,11 +895,10 @@ class Holding:
 
     def _confirm(self, entity: Entity) -> List[Name]:
         """Confirms all names in one step, and tries again until the first hold is over: the entity exists and needs its names."""
-        commands = [{"op": "confirm", "reservation_id": h.reservation_id, "token": h.token, "entity": entity} for h in self.holds]
         over, pause = min(self._left.values()), _FIRST_PAUSE
         while True:
             try:
-                return [r.names[0] for r in self._dibs.apply(commands)]
+                return self._dibs.confirm_all(self.holds, entity)
             except DibsError as error:
                 if error.code not in _TRY_AGAIN or time.monotonic() + pause > over:
                     raise HoldError(self.holds, entity, error) from error
@@ -967,6 +980,14 @@ class AsyncDibs:
     async def release(self, reservation_id: str, token: str) -> Name:
         """See :meth:`Dibs.release`."""
         return await asyncio.to_thread(self._dibs.release, reservation_id, token)
+
+    async def confirm_all(self, holds: Sequence[Hold], entity: Entity) -> List[Name]:
+        """See :meth:`Dibs.confirm_all`."""
+        return await asyncio.to_thread(self._dibs.confirm_all, holds, entity)
+
+    async def release_all(self, holds: Sequence[Hold]) -> List[Name]:
+        """See :meth:`Dibs.release_all`."""
+        return await asyncio.to_thread(self._dibs.release_all, holds)
 
     async def settle(self, reservation_id: str, outcome: str, entity: Optional[Entity] = None) -> Name:
         """See :meth:`Dibs.settle`."""

@@ -3,12 +3,12 @@ package server
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/calldibs/dibs/internal/exactjson"
+	"github.com/calldibs/dibs/internal/wire"
 )
 
 // Bounds of every request. They keep the work for a bad request, and the response to it, in
@@ -49,7 +49,7 @@ var strictJSON = huma.Format{
 
 // moreThanAllowed ends the error about a body with too many values. The API library passes on
 // only the text of an error.
-var moreThanAllowed = fmt.Sprintf("values, more than the %s allowed", thousands(maxValues))
+var moreThanAllowed = fmt.Sprintf("values, more than the %s allowed", wire.Thousands(maxValues))
 
 // checkShape refuses JSON with too many values or too deep a nesting before it is decoded: each
 // value costs memory, and the API library collects an error for each wrong one. Data that is
@@ -75,9 +75,9 @@ func checkShape(data []byte) error {
 	}
 	switch {
 	case values > maxValues:
-		return fmt.Errorf("has %s %s", thousands(values), moreThanAllowed)
+		return fmt.Errorf("has %s %s", wire.Thousands(values), moreThanAllowed)
 	case deepest > maxDepth:
-		return fmt.Errorf("is nested %s deep, more than the %d allowed", thousands(deepest), maxDepth)
+		return fmt.Errorf("is nested %s deep, more than the %d allowed", wire.Thousands(deepest), maxDepth)
 	default:
 		return nil
 	}
@@ -123,20 +123,4 @@ func bound(schemas huma.Registry, s *huma.Schema) {
 		}
 	}
 	s.PrecomputeMessages()
-}
-
-// thousands formats a number with separators: 499,980.
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
-
-// cut shortens a text to most bytes, at a character boundary.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

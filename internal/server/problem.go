@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -18,9 +16,8 @@ import (
 )
 
 const (
-	problemType = "application/problem+json"
-	// retryAfter is the default of Retry-After, in seconds.
-	retryAfter = "1"
+	problemType = wire.ProblemType
+	maxProblem  = wire.MaxProblem // bytes of its JSON
 )
 
 // problem is a wire.Problem as an error.
@@ -43,10 +40,7 @@ func (p *problem) ContentType(string) string { return problemType }
 func (p *problem) GetHeaders() http.Header {
 	h := http.Header{}
 	maps.Copy(h, p.header)
-	retry := p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests
-	if retry && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", retryAfter)
-	}
+	p.SetRetryAfter(h)
 	return h
 }
 
@@ -63,22 +57,16 @@ func (s *Server) problemOf(err error) *problem {
 	if p := webhookProblem(err); p != nil {
 		return p
 	}
-	var refused *dibs.Error
-	switch {
-	case errors.As(err, &refused):
+	if refused := wire.RefusalIn(err); refused != nil {
 		refused = s.withCause(refused)
 		s.logFailure(refused)
-		return &problem{Problem: *wire.ProblemOf(refused)}
-	case errors.Is(err, dibs.ErrBadCursor):
-		return newProblem(http.StatusUnprocessableEntity, "INVALID_CURSOR", "invalid cursor: use one from this server, or none to start from the beginning")
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		late := dibs.Unavailable(err)
-		late.Message = "the request timed out; try again"
-		return &problem{Problem: *wire.ProblemOf(s.withCause(late))}
-	default:
-		s.cfg.Logger.Error("request failed", "error", err)
-		return newProblem(http.StatusInternalServerError, "INTERNAL", "internal error; see the server's log")
+		err = refused
 	}
+	p, known := wire.ProblemFor(err)
+	if !known {
+		s.cfg.Logger.Error("request failed", "error", err)
+	}
+	return &problem{Problem: *p}
 }
 
 // withCause adds the known trouble of the store to an error without a cause, such as a request
@@ -136,26 +124,16 @@ func codeOf(status int) string {
 
 // writeProblem writes a problem without the API library.
 func writeProblem(w http.ResponseWriter, p *problem) {
-	maps.Copy(w.Header(), p.GetHeaders())
-	w.Header().Set("Content-Type", problemType)
-	w.WriteHeader(p.Status)
-	if p.encoded != nil {
-		_, _ = w.Write(p.encoded)
+	maps.Copy(w.Header(), p.header)
+	if p.encoded == nil {
+		p.Send(w)
 		return
 	}
-	if data, err := p.MarshalJSON(); err == nil {
-		_, _ = w.Write(append(data, '\n'))
-	}
+	p.SendEncoded(w, p.encoded)
 }
 
-const (
-	// maxErrors is how many validation errors of a request a problem lists.
-	maxErrors = 20
-	// maxProblem is how many bytes a problem may have as JSON.
-	maxProblem = 64 << 10
-	// maxDetail is how many bytes a text keeps in a problem that would be too large.
-	maxDetail = 1 << 10
-)
+// maxErrors is how many validation errors of a request a problem lists.
+const maxErrors = 20
 
 // problemFrom makes a problem of the API library's validation errors. The library's own problem
 // would repeat rejected values, and so leak emails and tokens.
@@ -180,64 +158,13 @@ func problemFrom(status int, message string, errs []error) *problem {
 	p.Errors = failures
 	p.nameMember()
 	if more := len(errs) - len(listed); more > 0 {
-		p.Errors = append(p.Errors, andMore(more))
+		p.Errors = append(p.Errors, wire.AndMore(more))
 	}
 	return p
 }
-
-func andMore(n int) wire.Failure { return wire.Failure{Detail: "and " + thousands(n) + " more"} }
 
 // tooLong reports whether an error is about a list with too many elements, or a body with too
 // many values.
 func tooLong(message string) bool {
 	return strings.HasPrefix(message, "expected array length <=") || strings.HasSuffix(message, moreThanAllowed)
-}
-
-// MarshalJSON writes a problem in at most maxProblem bytes: problems repeat parts of requests,
-// and a problem about a list has a failure for each element. The report of a recanonicalization
-// is not shortened: the caller asked for it.
-func (p *problem) MarshalJSON() ([]byte, error) {
-	data, err := marshal(&p.Problem)
-	if err != nil || len(data) <= maxProblem || p.Report != nil {
-		return data, err
-	}
-	short := p.Problem
-	short.Detail, short.Field, short.Suggestions = cut(p.Detail, maxDetail), cut(p.Field, maxDetail), nil
-	short.Errors = nil
-	head, err := marshal(&short)
-	if err != nil {
-		return nil, err
-	}
-	short.Errors, _ = fit(p.Errors, maxProblem-len(head)-10*overhead)
-	return marshal(&short)
-}
-
-// overhead is an upper bound of the JSON around a failure: a comma, the member with its parts,
-// and the count of further ones.
-const overhead = 100
-
-// fit returns the first failures that fit into room bytes of JSON, with long texts cut, and the
-// bytes that are left.
-func fit(failures []wire.Failure, room int) (kept []wire.Failure, left int) {
-	for i, f := range failures {
-		f.Location, f.Detail, f.Field = cut(f.Location, maxDetail), cut(f.Detail, maxDetail), cut(f.Field, maxDetail)
-		parts := f.Errors
-		f.Errors = nil
-		data, err := marshal(f)
-		if err != nil || len(data)+2*overhead > room {
-			return append(kept, andMore(len(failures)-i)), room - overhead
-		}
-		f.Errors, room = fit(parts, room-len(data)-overhead)
-		kept = append(kept, f)
-	}
-	return kept, room
-}
-
-// marshal is json.Marshal without HTML escapes, like all responses.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

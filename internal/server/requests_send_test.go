@@ -80,7 +80,7 @@ func (r *fuzzedRequest) write() string {
 }
 
 // String returns enough of the request to send it again.
-func (r *fuzzedRequest) String() string { return fmt.Sprintf("%q", cut(r.text(), 2000)) }
+func (r *fuzzedRequest) String() string { return fmt.Sprintf("%.2000q", r.text()) }
 
 // fuzzedAnswer is a response.
 type fuzzedAnswer struct {

@@ -1,9 +1,12 @@
 package wire_test
 
 import (
+	"encoding/json"
 	"go/ast"
 	"math"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -67,6 +70,48 @@ func TestProblem(t *testing.T) {
 	if p := wire.ProblemOf(dibs.Unavailable(http.ErrServerClosed)); p.Error != "" || p.Detail != "nothing happened; try again later" {
 		t.Errorf("there is a cause or an error member: %+v", p)
 	}
+}
+
+// An error of the library as JSON has the members of the problem, with the same names.
+func TestErrorsHaveTheNamesOfTheWire(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+	full := dibs.Error{
+		Code: dibs.CodeNameTaken, Message: "m", Field: "f", Namespace: "acme.slug", Key: "acme.slug:a", Reason: dibs.ReasonHeld, Until: until,
+		Suggestions: []string{"a-2"}, Cause: dibs.CauseDiskFull, Refusal: &dibs.Refusal{Rule: "r", Problem: "p", At: 3, Try: "t"},
+	}
+	list := full
+	list.Failures = []dibs.Failure{{Index: 1, Err: &full}}
+	for field, value := range reflect.ValueOf(list).Fields() {
+		if field.IsExported() && value.IsZero() {
+			t.Errorf("the test leaves out %s", field.Name)
+		}
+	}
+	for _, e := range []*dibs.Error{&full, &list, {Code: dibs.CodeLost, Message: "m"}} {
+		library, problem := membersOf(t, e), membersOf(t, wire.ProblemOf(e))
+		for name, value := range library {
+			if !reflect.DeepEqual(problem[name], value) {
+				t.Errorf("%s is %v, in the problem %v", name, value, problem[name])
+			}
+		}
+		for name := range problem {
+			if _, ok := library[name]; !ok && !slices.Contains([]string{"type", "title", "status", "error"}, name) {
+				t.Errorf("the error has no member %s", name)
+			}
+		}
+	}
+}
+
+func membersOf(t *testing.T, v any) (members map[string]any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &members); err != nil {
+		t.Fatal(err)
+	}
+	return members
 }
 
 func TestTimes(t *testing.T) {

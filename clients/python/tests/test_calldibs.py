@@ -94,6 +94,36 @@ class Verbs(Case):
         self.assertEqual([(f.index, f.code) for f in error.errors], [(1, "NAME_TAKEN")])
         self.assertEqual(dibs.reserve_first("slug", [value, value + "-2"]).canonical, value + "-2")
 
+    def test_confirm_and_release_all(self):
+        def reserve(value):
+            return dibs.reserve_all([{"namespace": n, "value": value} for n in ("slug", "tenant")], token=f"token-of-{value}")
+
+        kept, given, owner = fresh("kept"), fresh("given"), Entity("user", fresh())
+        holds = reserve(kept)
+        for _ in range(2):
+            names = dibs.confirm_all(holds, owner)
+            self.assertEqual([(n.namespace, n.state, n.entity) for n in names], [("slug", "active", owner), ("tenant", "active", owner)])
+        self.refused("RESERVATION_ALREADY_CONFIRMED", lambda: reserve(kept))
+        self.refused("RESERVATION_ALREADY_CONFIRMED", lambda: dibs.release_all(holds))
+        others = reserve(given)
+        for _ in range(2):
+            self.assertEqual([n.state for n in dibs.release_all(others)], ["free", "free"])
+        error = self.refused("RESERVATION_ALREADY_RELEASED", lambda: dibs.confirm_all(others, owner))
+        self.assertEqual([f.index for f in error.errors], [0, 1])
+
+    def test_a_problem_can_be_passed_on(self):
+        value = fresh()
+        dibs.reserve("slug", value)
+        problem = self.refused("NAME_TAKEN", lambda: dibs.reserve("slug", value, field="url")).problem
+        wanted = {"type": "urn:dibs:problem:name-taken", "status": 409, "code": "NAME_TAKEN", "field": "url", "error": "slug_taken"}
+        self.assertEqual({k: problem[k] for k in wanted}, wanted)
+
+    def test_rename_one_of_several(self):
+        owner, old, present = Entity("user", fresh()), fresh(), fresh()
+        dibs.claim("slug", old, owner)
+        self.refused("NOT_OWNER", lambda: dibs.rename("slug", present, owner, from_=fresh()))
+        self.assertEqual(dibs.rename("slug", present, owner, from_=old).canonical, present)
+
     def test_rename_and_redirect(self):
         owner, old, present = Entity("user", fresh()), fresh(), fresh()
         dibs.claim("slug", old, owner)

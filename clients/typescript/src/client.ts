@@ -13,6 +13,9 @@ export type Name = api.Name;
 /** A name that is held, with the token that proves it. Keep the token: the registry does not store it. */
 export type Hold = api.Name & { token: string };
 
+/** What proves a hold. A {@link Hold} does; these two texts are all that a program has to keep of it. */
+export type Proof = Pick<Hold, "reservationId" | "token">;
+
 /** What to reserve. */
 export type ReserveRequest = Omit<api.Reserve, "$schema">;
 
@@ -110,6 +113,21 @@ export class Dibs {
     return this.#onReservation("release", request, true, options);
   }
 
+  /** Makes the names that {@link reserveAll} held the names of an entity, all of them or none. It is safe to repeat. */
+  async confirmAll(holds: Proof[], entity: Owner, options?: CallOptions): Promise<Name[]> {
+    return this.#applyAll("confirm", holds, { entity }, options);
+  }
+
+  /** Ends the holds of {@link reserveAll}, all of them or none. If one is over already, the others end by themselves. */
+  async releaseAll(holds: Proof[], options?: CallOptions): Promise<Name[]> {
+    return this.#applyAll("release", holds, {}, options);
+  }
+
+  async #applyAll(op: "confirm" | "release", holds: Proof[], rest: Partial<Command>, options?: CallOptions): Promise<Name[]> {
+    const { results } = await this.apply(holds.map(({ reservationId, token }) => ({ op, reservationId, token, ...rest })), options);
+    return results.map((result) => result.names[0]!);
+  }
+
   /** Ends a suspect: the operator knows whether its entity exists. */
   async settle(request: { reservationId: string; outcome: "exists" | "absent"; entity?: Owner }, options?: CallOptions): Promise<Name> {
     return this.#onReservation("settle", request, false, options);
@@ -144,9 +162,9 @@ export class Dibs {
 
   /** Gives an entity another name, or its first; the old one leads to the new one. `ifVersion` refuses a stale change. */
   async rename(request: { namespace: string; value: string; entity: Owner; token?: string; from?: string; scope?: string; ifVersion?: number }, options?: CallOptions): Promise<Name> {
-    const { entity, namespace, scope, ifVersion, ...body } = request;
+    const { entity, namespace, scope, ifVersion, from: replaces, ...body } = request;
     return this.#http.call({
-      ...options, method: "PUT", path: `${entityPath(entity)}/names/${part(namespace)}`, query: { scope }, body, repeatable: false,
+      ...options, method: "PUT", path: `${entityPath(entity)}/names/${part(namespace)}`, query: { scope }, body: { ...body, replaces }, repeatable: false,
       ...(ifVersion === undefined ? {} : { headers: { "if-match": `"${ifVersion}"` } }),
     });
   }

@@ -31,9 +31,15 @@ export type AnyProblem = NameTaken | InvalidValue | OtherProblem;
 
 class RegistryError extends Error {
   override readonly name = "DibsError";
+  readonly #problem: AnyProblem;
   constructor(problem: AnyProblem, options?: ErrorOptions) {
     super(`${problem.code}: ${problem.detail}`, options);
     Object.assign(this, problem);
+    this.#problem = problem;
+  }
+  /** The problem document (RFC 9457), to pass on to a client of your own. */
+  toJSON(): AnyProblem {
+    return this.#problem;
   }
 }
 

@@ -42,7 +42,7 @@ export async function whileHeld(dibs: Dibs, requests: ReserveRequest[], holds: H
     await Promise.all(keepers);
     if (error instanceof Unsure || (error instanceof Error && error.name === "AbortError")) throw new HoldError(holds, undefined, error);
     // The names should be free at once; if that fails, they are when their time is over.
-    await dibs.apply(holds.map((hold) => ({ op: "release", reservationId: hold.reservationId, token: hold.token }))).catch(() => undefined);
+    await dibs.releaseAll(holds).catch(() => undefined);
     throw error;
   }
   done.abort();
@@ -73,12 +73,10 @@ async function keep(dibs: Dibs, hold: Hold, ttlMs: number | undefined, done: Abo
 
 /** Confirms all holds, and tries again until the first of them is over: the entity exists and needs its names. */
 async function confirm(dibs: Dibs, holds: Hold[], entity: Owner): Promise<Name[]> {
-  const commands = holds.map((hold) => ({ op: "confirm" as const, reservationId: hold.reservationId, token: hold.token, entity }));
   const over = AbortSignal.timeout(Math.max(firstPause, ...[Math.min(...holds.map((hold) => hold.remainingMs ?? 0))]));
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     try {
-      const { results } = await dibs.apply(commands, { signal: over });
-      return results.map((result) => result.names[0]!);
+      return await dibs.confirmAll(holds, entity, { signal: over });
     } catch (error) {
       const again = error instanceof DibsError && (error.code === "UNAVAILABLE" || error.code === "OUTCOME_UNKNOWN" || error.code === "TOO_MANY_REQUESTS");
       if (!again || !(await sleep(pause, over))) throw new HoldError(holds, entity, error);

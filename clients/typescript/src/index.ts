@@ -1,5 +1,5 @@
 export { Dibs, newToken } from "./client.js";
-export type { Attempt, Availability, Command, Hold, ListOptions, Name, Owner, ReserveRequest, Resolution, WithToken } from "./client.js";
+export type { Attempt, Availability, Command, Hold, ListOptions, Name, Owner, Proof, ReserveRequest, Resolution, WithToken } from "./client.js";
 export { DibsError } from "./errors.js";
 export type { AnyProblem, InvalidValue, NameTaken, OtherProblem } from "./errors.js";
 export { HoldError, Unsure } from "./hold.js";

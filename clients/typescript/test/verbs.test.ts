@@ -93,6 +93,45 @@ test("several names, all or none", async () => {
   assert.equal(first.canonical, `${value}-2`);
 });
 
+test("several names: confirm or release all of them, again and again", async () => {
+  const reserve = (value: string) => dibs.reserveAll([{ namespace: "slug", value }, { namespace: "tenant", value }], { token: `token-of-${value}` });
+  const [kept, given] = [fresh("kept"), fresh("given")];
+  const entity = owner();
+  const holds = await reserve(kept);
+  const proofs = holds.map(({ reservationId, token }) => ({ reservationId, token })); // what a program keeps
+  for (let i = 0; i < 2; i++) {
+    const names = await dibs.confirmAll(proofs, entity);
+    assert.deepEqual(names.map((n) => [n.namespace, n.state, n.entity]), [["slug", "active", entity], ["tenant", "active", entity]]);
+  }
+  await assert.rejects(reserve(kept), (error) => error instanceof DibsError && error.code === "RESERVATION_ALREADY_CONFIRMED");
+  await assert.rejects(dibs.releaseAll(holds), (error) => error instanceof DibsError && error.code === "RESERVATION_ALREADY_CONFIRMED");
+  const others = await reserve(given);
+  for (let i = 0; i < 2; i++) assert.deepEqual((await dibs.releaseAll(others)).map((n) => n.state), ["free", "free"]);
+  await assert.rejects(dibs.confirmAll(others, entity), (error) => {
+    assert.ok(error instanceof DibsError);
+    assert.deepEqual([error.code, error.errors!.map((e) => e.index)], ["RESERVATION_ALREADY_RELEASED", [0, 1]]);
+    return true;
+  });
+});
+
+test("a problem can be passed on", async () => {
+  const value = fresh();
+  await dibs.reserve({ namespace: "slug", value });
+  await assert.rejects(dibs.reserve({ namespace: "slug", value, field: "url" }), (error) => {
+    const problem = JSON.parse(JSON.stringify(error)) as Record<string, unknown>;
+    assert.deepEqual([problem.type, problem.status, problem.code, problem.field, problem.error], ["urn:dibs:problem:name-taken", 409, "NAME_TAKEN", "url", "slug_taken"]);
+    return "name" in problem === false;
+  });
+});
+
+test("rename one of several names", async () => {
+  const entity = owner();
+  const [old, present] = [fresh(), fresh()];
+  await dibs.claim({ namespace: "slug", value: old, entity });
+  await assert.rejects(dibs.rename({ namespace: "slug", value: present, entity, from: fresh() }), (error) => error instanceof DibsError && error.code === "NOT_OWNER");
+  assert.equal((await dibs.rename({ namespace: "slug", value: present, entity, from: old })).canonical, present);
+});
+
 test("rename, and where old names lead", async () => {
   const entity = owner();
   const [old, present] = [fresh(), fresh()];

@@ -1,0 +1,160 @@
+// Command shop is a web shop: an account has an email, a username and a tenant, which no other
+// account has. Signing up reserves the names, takes the payment and confirms them: docs/signup.md.
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/dibshttp"
+	_ "modernc.org/sqlite" // the driver of the shop's database
+)
+
+var (
+	names      = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://localhost:8080"), dibsclient.Options{}))
+	db         = must(sql.Open("sqlite", "file:"+cmp.Or(os.Getenv("SHOP_DATA"), "shop.db")+"?_pragma=busy_timeout(5000)"))
+	errNotPaid = errors.New("the payment failed, and the names are free again")
+)
+
+type attempt struct{ email, username, tenant, id, token, payment string } // when it is paid, it is an account
+
+func (a attempt) entity() dibs.Entity { return dibs.Entity{Type: "account", ID: a.id} }
+func (a attempt) form() [3]string     { return [3]string{a.email, a.username, a.tenant} }
+
+// signUp finds in each step what an earlier try has done: the same request again is always right.
+func signUp(ctx context.Context, session string, f attempt) error {
+	a := find("session", session)
+	if a.payment == "declined" || a.id != "" && a.payment == "" && a.form() != f.form() {
+		if err := giveUp(ctx, a); err != nil {
+			return err
+		}
+	}
+	// The attempt is saved before the first call: a person who comes back has the same token.
+	must(db.Exec("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, '')", session, f.email, f.username, f.tenant, dibs.NewToken(), dibs.NewToken()))
+	a = find("session", session)
+	holds, err := reserve(ctx, a)
+	if err == nil && !pay(a) {
+		return cmp.Or(giveUp(ctx, a), errNotPaid)
+	}
+	if err == nil {
+		_, err = names.ConfirmAll(ctx, holds, a.entity())
+	}
+	switch spent := errors.Is(err, dibs.ErrAlreadyReleased) || errors.Is(err, dibs.ErrAlreadyExpired); {
+	case errors.Is(err, dibs.ErrAlreadyConfirmed): // by an earlier try, whose answer was lost
+		return nil
+	case spent && !settle(a.id):
+		return signUp(ctx, session, f) // with a new token
+	}
+	return err // the same attempt may still succeed
+}
+
+func reserve(ctx context.Context, a attempt) ([]dibs.Hold, error) {
+	return names.ReserveAll(ctx, dibs.ReserveAll{Token: a.token, Reservations: []dibs.Reserve{
+		{Namespace: "email", Value: a.email, Entity: a.entity()},
+		{Namespace: "username", Value: a.username, Entity: a.entity()},
+		{Namespace: "tenant", Value: a.tenant, Entity: a.entity()},
+	}})
+}
+
+// pay pays for an attempt, once. A bank would take the attempt's id as its idempotency key.
+func pay(a attempt) bool {
+	must(db.Exec("UPDATE attempts SET payment = iif(abs(random()) % 100 < 0+?, 'declined', 'paid') WHERE id = ? AND payment = ''", cmp.Or(os.Getenv("SHOP_DECLINES"), "20"), a.id))
+	return find("id", a.id).payment == "paid"
+}
+
+// giveUp frees the names of an attempt that nobody can pay any more, and then forgets it.
+func giveUp(ctx context.Context, a attempt) error {
+	must(db.Exec("UPDATE attempts SET payment = 'declined' WHERE id = ? AND payment = ''", a.id))
+	holds, err := reserve(ctx, a)
+	if err == nil {
+		_, err = names.ReleaseAll(ctx, holds)
+	}
+	refused := errors.As(err, new(*dibs.Error)) && !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown)
+	if err == nil || refused { // then there is no such hold
+		settle(a.id)
+		return nil
+	}
+	return err // the next visit tries again: with another token the names would be taken
+}
+
+// settle removes an attempt that is not paid, so that it never will be, and reports whether there is an account.
+func settle(id string) (exists bool) {
+	must(db.Exec("DELETE FROM attempts WHERE id = ? AND payment != 'paid'", id))
+	return find("id", id).id != ""
+}
+
+func find(column, value string) (a attempt) {
+	row := db.QueryRow("SELECT email, username, tenant, id, token, payment FROM attempts WHERE "+column+" = ?", value)
+	if err := row.Scan(&a.email, &a.username, &a.tenant, &a.id, &a.token, &a.payment); !errors.Is(err, sql.ErrNoRows) {
+		must(0, err)
+	}
+	return a
+}
+
+// handle answers a request with the account. A closed tab does not stop what it began.
+func handle(pattern string, change func(ctx context.Context, session string, f attempt) error) {
+	http.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		session, err := r.Cookie("session")
+		if err == nil {
+			err = change(context.WithoutCancel(r.Context()), session.Value, attempt{email: r.FormValue("email"), username: r.FormValue("username"), tenant: r.FormValue("tenant")})
+		}
+		switch {
+		case errors.Is(err, http.ErrNoCookie):
+			http.Error(w, "the cookie session is missing", http.StatusUnauthorized)
+		case errors.Is(err, errNotPaid):
+			http.Error(w, err.Error(), http.StatusPaymentRequired)
+		case err != nil:
+			log.Print(err)
+			dibshttp.WriteProblem(w, err)
+		default:
+			fmt.Fprintf(w, `{"account": %q}`, find("session", session.Value).id)
+		}
+	})
+}
+
+func onAccount(pattern string, command func(dibs.Entity, attempt) dibs.Command) {
+	handle(pattern, func(ctx context.Context, session string, f attempt) error {
+		_, err := names.Apply(ctx, command(find("session", session).entity(), f))
+		return err
+	})
+}
+
+func main() {
+	must(db.Exec("CREATE TABLE IF NOT EXISTS attempts (session TEXT PRIMARY KEY, email TEXT, username TEXT, tenant TEXT, id TEXT, token TEXT, payment TEXT)"))
+	handle("POST /signup", signUp)
+	onAccount("PUT /account", func(e dibs.Entity, f attempt) dibs.Command {
+		return dibs.Rename{Namespace: "username", Value: f.username, Entity: e}
+	})
+	onAccount("DELETE /account", func(e dibs.Entity, _ attempt) dibs.Command { return dibs.Archive{Entity: e} })
+	onAccount("POST /account/restore", func(e dibs.Entity, _ attempt) dibs.Command { return dibs.Restore{Entity: e} })
+	http.HandleFunc("GET /u/{username}", func(w http.ResponseWriter, r *http.Request) {
+		found, _ := dibshttp.FromContext(r.Context())
+		fmt.Fprintf(w, `{"account": %q}`, found.Entity.ID)
+	})
+	http.HandleFunc("POST /witness", func(w http.ResponseWriter, r *http.Request) {
+		var hold struct{ Entity dibs.Entity } // it is over, and was not confirmed: the registry asks why
+		answer := map[string]any{"outcome": "absent"}
+		if must(0, json.NewDecoder(r.Body).Decode(&hold)); settle(hold.Entity.ID) {
+			answer = map[string]any{"outcome": "exists", "entity": hold.Entity}
+		}
+		must(0, json.NewEncoder(w).Encode(answer))
+	})
+	pages := must(dibshttp.New(names, dibshttp.Config{Namespace: "username", Prefix: "/u/"})).Wrap(http.DefaultServeMux) // redirects old names
+	log.Fatal(http.ListenAndServe(cmp.Or(os.Getenv("SHOP_LISTEN"), "localhost:8000"), pages))
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err) // in a handler: the browser gets no answer, and tries again
+	}
+	return value
+}
