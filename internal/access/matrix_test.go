@@ -38,6 +38,7 @@ const groupsOf = `
 	overrideReserved all
 	actForOthers     all
 	webhooks         all
+	keys             all
 `
 
 // matches lists for each pattern the namespaces and scopes that it matches.

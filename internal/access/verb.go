@@ -48,6 +48,7 @@ const (
 	OverrideReserved Verb = "overrideReserved" // take reserved words
 	ActForOthers     Verb = "actForOthers"     // use the holds of others, with their tokens
 	Webhooks         Verb = "webhooks"         // send events to a URL; needs the verb events, too
+	Keys             Verb = "keys"             // make, list and revoke API keys; see [Caller.Lacks]
 )
 
 // The groups. A group can stand wherever a verb can.
@@ -71,7 +72,7 @@ var groups = map[Verb][]Verb{
 
 // Verbs returns all verbs without the groups, sorted.
 func Verbs() []Verb {
-	verbs := []Verb{Forget, OverrideReserved, ActForOthers, Webhooks}
+	verbs := []Verb{Forget, OverrideReserved, ActForOthers, Webhooks, Keys}
 	for _, members := range groups {
 		verbs = append(verbs, members...)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -32,8 +31,6 @@ var knownErrors = []struct {
 }{
 	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
 	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},
-	{auth.ErrKeyNameTaken, ExitTaken, http.StatusConflict, "KEY_NAME_TAKEN"},
-	{auth.ErrKeyNotFound, ExitNotFound, http.StatusNotFound, "KEY_NOT_FOUND"},
 }
 
 // usageError is an error in the command line.
@@ -125,7 +122,7 @@ func (s *session) explain(err error) {
 	status, ok := errors.AsType[*dibsclient.StatusError](err)
 	failed, called := errors.AsType[*apiError](err)
 	if ok && status.Status == http.StatusUnauthorized || called && failed.problem.Status == http.StatusUnauthorized {
-		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store")
+		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store, or with a key that has the right keys")
 	}
 	refused, ok := errors.AsType[*dibs.Error](err)
 	if !ok {

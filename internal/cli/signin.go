@@ -144,18 +144,23 @@ func (sv *service) reload(ctx context.Context) {
 	sv.policies = cfg
 }
 
-// readPolicies reads the file, and sets its policies on the registry.
+// readPolicies reads the file, and sets its policies on the registry, and its keys.
 func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	cfg, err := config.Load(sv.overrides)
 	if err != nil {
 		return nil, err
 	}
-	if err = sv.checkRules(ctx, cfg); err == nil {
+	declared, err := cfg.DeclaredKeys(sv.overrides.Environ)
+	if err == nil {
+		err = sv.checkRules(ctx, cfg)
+	}
+	if err == nil {
 		err = sv.registry.SetPolicies(cfg.Policies, cfg.Default)
 	}
 	if err != nil {
 		return nil, errors.Join(err, cfg.Close())
 	}
+	sv.keys.Declare(declared)
 	return cfg, nil
 }
 

@@ -65,6 +65,8 @@ type Config struct {
 	Routes []engine.Route
 	// TLS are the certificate files. Without a certificate the server uses no TLS.
 	TLS tlsfiles.Files
+	// Keys are the API keys that the file declares, beside those in the store.
+	Keys []Key
 	// OIDC are the trusted issuers of tokens.
 	OIDC []auth.Issuer
 	// Certificates are the accepted holders of client certificates.

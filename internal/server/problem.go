@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ func (s *Server) problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	if p := webhookProblem(err); p != nil {
+	if p := cmp.Or(webhookProblem(err), keyProblem(err)); p != nil {
 		return p
 	}
 	var refused *dibs.Error
