@@ -39,7 +39,11 @@ func (s *session) serve() *cobra.Command {
 	})
 	given = cmd.Flags()
 	for _, setting := range config.Settings() {
-		if cmd.Flags().Lookup(setting.Flag) == nil {
+		switch {
+		case cmd.Flags().Lookup(setting.Flag) != nil:
+		case setting.IsBool():
+			cmd.Flags().Bool(setting.Flag, false, setting.About)
+		default:
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
@@ -172,6 +176,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.closing = append(sv.closing, sv.registry.Close)
 	if err := sv.checkRules(ctx, sv.config); err != nil {
+		return err
+	}
+	if err := sv.registry.SetPolicies(sv.config.Policies, sv.config.Default); err != nil {
 		return err
 	}
 	cache, err := sv.openCache()
