@@ -10,7 +10,9 @@ import (
 type Config struct {
 	// Policies are the policies of namespaces, by namespace ("acme.slug") or by type ("slug");
 	// a namespace takes precedence over its type. Nil means profile.Policies(): slugs,
-	// usernames, emails and host names. An empty map means Default for all.
+	// usernames, emails and host names, without reserved words, and usernames without mixed
+	// scripts and look-alikes. profile.Defaults switches these checks off one by one. An empty
+	// map means Default for all.
 	Policies map[string]Policy
 	// Default is the policy of all other namespaces. The zero Policy is valid.
 	Default Policy

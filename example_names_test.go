@@ -35,6 +35,28 @@ func ExamplePolicy_profiles() {
 	// dibs: NAME_TAKEN: slug:alice-bob is in use
 }
 
+// The defaults refuse reserved words, and usernames that mix scripts or look like another one.
+// Each check can be switched off.
+func ExamplePolicy_safeByDefault() {
+	safe := open(dibs.Config{Policies: profile.Policies()})
+	defer safe.Close()
+	for _, username := range []string{"admin", "adm1n", "Аnn", "Ann"} { // the third begins with a Cyrillic letter
+		_, err := safe.Reserve(ctx, dibs.Reserve{Namespace: "username", Value: username})
+		fmt.Println(err)
+	}
+
+	reg := open(dibs.Config{Policies: profile.Defaults{AllowReserved: true}.Policies()})
+	defer reg.Close()
+	_, err := reg.Reserve(ctx, dibs.Reserve{Namespace: "username", Value: "admin"})
+	fmt.Println(err)
+	// Output:
+	// dibs: RESERVED_WORD: "admin" is a reserved word here
+	// dibs: RESERVED_WORD: "adm1n" looks like a word that is reserved here
+	// dibs: INVALID_VALUE: the value "Аnn" is not valid here: mixes Cyrillic and Latin ("n" at byte 2): try "ann"
+	// <nil>
+	// <nil>
+}
+
 // Accounts: usernames without look-alikes, and emails that are not stored.
 func ExamplePolicy_accounts() {
 	words, err := profile.ReservedWords(profile.Words{Lists: profile.AllLists, LookAlikes: true})

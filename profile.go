@@ -67,6 +67,13 @@ type Words interface {
 	Reserved(canonical string) bool
 }
 
+// WordExplainer is an optional interface of [Words], for messages.
+type WordExplainer interface {
+	// Explain says why the canonical form is reserved, as the end of a sentence about it: "looks
+	// like a reserved word". It must not contain the canonical form.
+	Explain(canonical string) string
+}
+
 // WordList returns Words with exactly these canonical forms.
 func WordList(words ...string) Words {
 	list := make(wordList, len(words))

@@ -6,6 +6,9 @@ package embedded
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -20,10 +23,35 @@ const sweepEvery = 10 * time.Second
 // Open returns a Registry over an engine. The Registry owns the store from then on, and closes
 // it. Zero fields of the Config have the defaults that the fields state: nil Policies mean
 // [profile.Policies], and a background sweeper runs.
+//
+// With nil Policies, Open reads which rules the namespaces of the store have. One whose usernames
+// were made before the defaults checked scripts and look-alikes keeps its rules, and the Logger
+// says so; Recanonicalize with [profile.Policies] switches the checks on.
 func Open(store dibs.Store, cfg dibs.Config) (*dibs.Registry, error) {
-	if cfg.Policies == nil {
-		cfg.Policies = profile.Policies()
-	}
 	cfg.SweepEvery = cmp.Or(cfg.SweepEvery, sweepEvery)
-	return core.Open(store, cfg)
+	if cfg.Policies != nil {
+		return core.Open(store, cfg)
+	}
+	cfg.Policies = profile.Policies()
+	registry, err := core.Open(store, cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	former := profile.Defaults{AllowMixedScripts: true, AllowLookAlikes: true}.Policies()
+	policies, kept, err := core.KeepRules(ctx, registry, cfg.Policies, cfg.Default, former)
+	if err == nil && len(kept) > 0 {
+		if cfg.Logger != nil {
+			cfg.Logger.Warn(core.KeptRules, "namespaces", strings.Join(kept, " "))
+		}
+		err = registry.SetPolicies(policies, cfg.Default)
+	}
+	if err != nil {
+		return nil, errors.Join(err, registry.Close())
+	}
+	return registry, nil
 }
+
+// openTimeout is how long Open reads the namespaces of a store.
+const openTimeout = 30 * time.Second

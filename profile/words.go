@@ -104,10 +104,16 @@ type List struct {
 	Words []string
 }
 
-func builtIn(name string) List { return List{Name: name, Words: dataLines("words-" + name + ".txt")} }
+func builtIn(name string) List {
+	return List{Name: name, Words: slices.Sorted(slices.Values(dataLines("words-" + name + ".txt")))}
+}
 
 // AllLists are the lists of this package.
-var AllLists = []List{Routes, Roles, Infrastructure, Support, Brands}
+var AllLists = []List{Essential, Routes, Roles, Infrastructure, Support, Brands}
+
+// Essential are the words that nearly every product keeps for itself, without any that people
+// want. [Defaults] reserve them.
+var Essential = builtIn("essential")
 
 // Routes are paths that a web site needs itself, so that example.com/login is never the page
 // of a user named login.
@@ -146,6 +152,15 @@ type wordForms struct {
 
 // wordBuffer is large enough for most names, so that looking them up does not allocate.
 type wordBuffer [64]byte
+
+// Explain says why a name is reserved, as the end of a sentence about it.
+func (r *reservedWords) Explain(canonical string) string {
+	name := strings.ToLower(reservedPart(canonical))
+	if bare := string(appendBare(nil, name)); r.written.has(bare, name) || r.matchesGlob(name) {
+		return "is a reserved word here"
+	}
+	return "looks like a word that is reserved here"
+}
 
 // Reserved reports whether a name is reserved.
 func (r *reservedWords) Reserved(canonical string) bool {

@@ -228,8 +228,8 @@ func TestListNames(t *testing.T) {
 		}
 		names[list.Name] = true
 	}
-	if len(names) != 5 {
-		t.Errorf("%d lists, want 5", len(names))
+	if len(names) != 6 {
+		t.Errorf("%d lists, want 6", len(names))
 	}
 }
 
@@ -239,6 +239,7 @@ func TestListsContainExpectedWords(t *testing.T) {
 		list  profile.List
 		words string
 	}{
+		{profile.Essential, "admin root api www mail support login official security postmaster null me settings well-known wpad"},
 		{profile.Routes, "login logout register api assets robots-txt settings well-known"},
 		{profile.Roles, "admin administrator root moderator owner staff system me"},
 		{profile.Infrastructure, "www mail smtp ns1 localhost autodiscover autoconfig wpad mta-sts isatap"},

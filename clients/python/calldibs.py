@@ -42,10 +42,12 @@ __all__ = [
     "Event",
     "EventsPage",
     "Failure",
+    "Grant",
     "Hold",
     "Holder",
     "HoldError",
     "Holding",
+    "Key",
     "Name",
     "NameCount",
     "NamesPage",
@@ -291,6 +293,28 @@ class Conflict:
     count: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Grant:
+    """Verbs, or groups of verbs such as ``read``, that are allowed in namespaces, or patterns of them such as ``acme.*``."""
+
+    verbs: List[str]
+    namespaces: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """An API key. ``secret`` is set only by the call that makes it; ``declared_in`` if it is in the server's configuration."""
+
+    name: str
+    grants: List[Grant]
+    prefix: Optional[str] = None
+    created_at: Optional[datetime.datetime] = None
+    created_by: Optional[str] = None
+    expires_at: Optional[datetime.datetime] = None
+    declared_in: Optional[str] = None
+    secret: Optional[str] = dataclasses.field(default=None, repr=False)
+
+
 class DibsError(Exception):
     """An answer of the registry that is no success, or no answer at all.
 
@@ -374,8 +398,8 @@ def _body(**members: Any) -> Dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Entity):
-        return {"type": value.type, "id": value.id}
+    if isinstance(value, (Entity, Grant)):
+        return dataclasses.asdict(value)
     if isinstance(value, datetime.datetime):
         return value.astimezone(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, dict):
@@ -795,6 +819,18 @@ class Dibs:
         query = {"namespace": namespace, "from_": from_, "to": to}
         return _read_list(Conflict, self._http.call("GET", "/v1/stats/conflicts", query=query)["buckets"])
 
+    def create_key(self, name: str, grants: Sequence[Grant], *, expires_at: Optional[datetime.datetime] = None) -> Key:
+        """Makes an API key, and returns it with its secret, once. The caller needs the right keys, and every right that it gives."""
+        return _read(Key, self._post("/v1/keys", _body(name=name, grants=list(grants), expires_at=expires_at)))
+
+    def keys(self) -> List[Key]:
+        """Lists the API keys that the caller may manage, without their secrets."""
+        return _read_list(Key, self._http.call("GET", "/v1/keys")["keys"])
+
+    def revoke_key(self, name: str, *, open: bool = False) -> None:
+        """Revokes an API key; the last one only with ``open``."""
+        self._http.call("DELETE", f"/v1/keys/{_part(name)}", query={"open": "true" if open else None})
+
     def _post(self, path: str, body: Any, *, repeatable: bool = False, answers: Sequence[int] = ()) -> Any:
         return self._http.call("POST", path, body, repeatable=repeatable, answers=answers)
 
@@ -1106,6 +1142,18 @@ class AsyncDibs:
     ) -> List[Conflict]:
         """See :meth:`Dibs.conflicts`."""
         return await asyncio.to_thread(self._dibs.conflicts, namespace, from_=from_, to=to)
+
+    async def create_key(self, name: str, grants: Sequence[Grant], *, expires_at: Optional[datetime.datetime] = None) -> Key:
+        """See :meth:`Dibs.create_key`."""
+        return await asyncio.to_thread(self._dibs.create_key, name, grants, expires_at=expires_at)
+
+    async def keys(self) -> List[Key]:
+        """See :meth:`Dibs.keys`."""
+        return await asyncio.to_thread(self._dibs.keys)
+
+    async def revoke_key(self, name: str, *, open: bool = False) -> None:
+        """See :meth:`Dibs.revoke_key`."""
+        await asyncio.to_thread(self._dibs.revoke_key, name, open=open)
 
     @contextlib.asynccontextmanager
     async def hold(self, namespace: str, value: str, **options: Any) -> AsyncIterator[Holding]:

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,6 +16,9 @@ type Caller struct {
 	// Name is the principal; empty if the caller is anonymous.
 	Name   string
 	Grants []Grant
+	// Until is the end of the caller's API key. Zero means that it has none, or that the caller
+	// signed in otherwise.
+	Until time.Time
 }
 
 // Everything is the anonymous caller of a server without keys that only this machine can
@@ -69,6 +73,31 @@ func (c Caller) Patterns(verbs ...Verb) []string {
 		}
 	}
 	return patterns
+}
+
+// Lacks returns the first right that keeps the caller from giving grants to an API key, and the
+// pattern for which the caller lacks it; an empty verb means that it may give all of them. It needs
+// the verb keys, and everything that it gives. A group is given only by a caller that has the group
+// itself: a later version may add verbs to it.
+func (c Caller) Lacks(grants []Grant) (verb Verb, pattern string) {
+	for _, g := range grants {
+		for _, pattern := range g.Namespaces {
+			for _, verb := range append([]Verb{Keys}, g.Verbs...) {
+				if !c.MayPattern(verb, pattern) {
+					return verb, pattern
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
+// MayManage reports whether keys with these grants exist for the caller: it has the verb keys in
+// every namespace in which they apply.
+func (c Caller) MayManage(grants []Grant) bool {
+	return !slices.ContainsFunc(grants, func(g Grant) bool {
+		return slices.ContainsFunc(g.Namespaces, func(pattern string) bool { return !c.MayPattern(Keys, pattern) })
+	})
 }
 
 // RightsIn converts the caller's rights in a namespace to those of [dibs.Principal]. The

@@ -39,6 +39,7 @@ const groupsOf = `
 	overrideReserved all
 	actForOthers     all
 	webhooks         all
+	keys             all
 `
 
 // matches lists for each pattern the namespaces and scopes that it matches.

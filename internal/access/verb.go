@@ -50,6 +50,7 @@ const (
 	OverrideReserved Verb = "overrideReserved" // take reserved words
 	ActForOthers     Verb = "actForOthers"     // use the holds of others, with their tokens
 	Webhooks         Verb = "webhooks"         // send events to a URL; needs the verb events, too
+	Keys             Verb = "keys"             // make, list and revoke API keys; see [Caller.Lacks]
 )
 
 // The groups. A group can stand wherever a verb can.
@@ -72,7 +73,7 @@ var groups = map[Verb][]Verb{
 }
 
 // ungrouped verbs are in the group all only.
-var ungrouped = []Verb{Import, Forget, OverrideReserved, ActForOthers, Webhooks}
+var ungrouped = []Verb{Import, Forget, OverrideReserved, ActForOthers, Webhooks, Keys}
 
 // Verbs returns all verbs without the groups, sorted.
 func Verbs() []Verb {

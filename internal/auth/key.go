@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,29 +24,50 @@ type Key struct {
 	Grants []access.Grant
 	// CreatedAt is the time of creation, by the engine's clock.
 	CreatedAt time.Time
+	// CreatedBy is the principal that created the key. Empty means that a command did, on the
+	// store itself, or an anonymous caller.
+	CreatedBy string
 	// ExpiresAt is when the key expires. Zero means never.
 	ExpiresAt time.Time
+	// DeclaredIn is the place in the configuration that declares the key, such as
+	// "dibs.toml:12". Empty means that the key is in the store.
+	DeclaredIn string
 }
 
 // Caller returns the caller of a request with this key.
-func (k Key) Caller() access.Caller { return access.Caller{Name: k.Name, Grants: k.Grants} }
+func (k Key) Caller() access.Caller {
+	return access.Caller{Name: k.Name, Grants: k.Grants, Until: k.ExpiresAt}
+}
 
 const (
 	maxKeyName   = 64
+	maxGrants    = 100
 	keyNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-_"
 )
 
-// Validate checks the name and the grants of a new key.
+// InvalidKeyError says what is wrong with a new key.
+type InvalidKeyError struct {
+	Field   string // "name", "grants" or "expiresAt"
+	Problem string
+}
+
+// Error returns the problem.
+func (e *InvalidKeyError) Error() string { return e.Problem }
+
+// Validate checks the name and the grants of a new key. It returns an [*InvalidKeyError].
 func (k Key) Validate() error {
 	if k.Name == "" || len(k.Name) > maxKeyName || !consistsOf(k.Name, keyNameChars) {
-		return fmt.Errorf("%q is not a valid key name: use 1 to %d of a-z, 0-9, dot, hyphen and underscore", k.Name, maxKeyName)
+		return &InvalidKeyError{"name", fmt.Sprintf("%.80q is not a valid key name: use 1 to %d of a-z, 0-9, dot, hyphen and underscore", k.Name, maxKeyName)}
 	}
 	if len(k.Grants) == 0 {
-		return errors.New("a key needs at least one grant")
+		return &InvalidKeyError{"grants", "a key needs at least one grant"}
+	}
+	if len(k.Grants) > maxGrants {
+		return &InvalidKeyError{"grants", fmt.Sprintf("a key has at most %d grants", maxGrants)}
 	}
 	for _, g := range k.Grants {
 		if err := g.Validate(); err != nil {
-			return err
+			return &InvalidKeyError{"grants", err.Error()}
 		}
 	}
 	return nil
@@ -64,11 +84,11 @@ const (
 	secretChars  = "abcdefghijklmnopqrstuvwxyz234567" // those of rand.Text, in lower case
 )
 
-// digest is the SHA-256 of a secret. The store contains only the digest, so reading the store
+// Digest is the SHA-256 of a secret. The store contains only the digest, so reading the store
 // does not reveal the secret. Unlike a password, a long random secret needs no slow hash.
-type digest [sha256.Size]byte
+type Digest [sha256.Size]byte
 
-func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
+func digestOf(secret string) Digest { return sha256.Sum256([]byte(secret)) }
 
 func newSecret() (secret, prefix string) {
 	text := strings.ToLower(rand.Text() + rand.Text())
@@ -107,14 +127,15 @@ type storedKey struct {
 	Digest    string         `json:"digest"` // of the whole secret, in hex
 	Grants    []access.Grant `json:"grants"`
 	CreatedAt dibs.Instant   `json:"createdAt"`
+	CreatedBy string         `json:"createdBy,omitempty"`
 	ExpiresAt dibs.Instant   `json:"expiresAt,omitzero"`
 }
 
 // documents returns the two documents of a new key.
-func (k Key) documents(sum digest) (key, name *dibs.Document, err error) {
+func (k Key) documents(sum Digest) (key, name *dibs.Document, err error) {
 	data, err := json.Marshal(storedKey{
 		Prefix: k.Prefix, Digest: hex.EncodeToString(sum[:]), Grants: k.Grants,
-		CreatedAt: dibs.InstantOf(k.CreatedAt), ExpiresAt: dibs.InstantOf(k.ExpiresAt),
+		CreatedAt: dibs.InstantOf(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: dibs.InstantOf(k.ExpiresAt),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +146,7 @@ func (k Key) documents(sum digest) (key, name *dibs.Document, err error) {
 }
 
 // decodeKey returns the key in a document, and the digest of its secret.
-func decodeKey(doc *dibs.Document) (_ Key, sum digest, err error) {
+func decodeKey(doc *dibs.Document) (_ Key, sum Digest, err error) {
 	var stored storedKey
 	var hash []byte
 	if err = json.Unmarshal(doc.Data, &stored); err == nil {
@@ -135,10 +156,10 @@ func decodeKey(doc *dibs.Document) (_ Key, sum digest, err error) {
 		err = fmt.Errorf("the digest has %d bytes", len(hash))
 	}
 	if err != nil {
-		return Key{}, digest{}, fmt.Errorf("the key %q cannot be decoded; revoke it and create a new one: %w", doc.Label, err)
+		return Key{}, Digest{}, fmt.Errorf("the key %q cannot be decoded; revoke it and create a new one: %w", doc.Label, err)
 	}
 	return Key{
 		Name: doc.Label, Prefix: stored.Prefix, Grants: stored.Grants,
-		CreatedAt: stored.CreatedAt.Time(), ExpiresAt: stored.ExpiresAt.Time(),
-	}, digest(hash), nil
+		CreatedAt: stored.CreatedAt.Time(), CreatedBy: stored.CreatedBy, ExpiresAt: stored.ExpiresAt.Time(),
+	}, Digest(hash), nil
 }

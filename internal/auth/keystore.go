@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -31,13 +33,16 @@ var (
 // key that another process revokes works for up to five more seconds; one that this
 // KeyStore revokes stops working at once.
 type KeyStore struct {
-	store dibs.Store
-	cache *keyCache
+	store    dibs.Store
+	cache    *keyCache
+	declared atomic.Pointer[declaredKeys]
 }
 
 // NewKeyStore returns the keys in a store. The caller closes the store.
 func NewKeyStore(store dibs.Store) *KeyStore {
-	return &KeyStore{store: store, cache: newKeyCache()}
+	s := &KeyStore{store: store, cache: newKeyCache()}
+	s.Declare(nil)
+	return s
 }
 
 // Create makes a key from a name, grants and an expiry. It returns the key and its
@@ -46,6 +51,9 @@ func NewKeyStore(store dibs.Store) *KeyStore {
 func (s *KeyStore) Create(ctx context.Context, key Key) (_ Key, secret string, err error) {
 	if err := key.Validate(); err != nil {
 		return Key{}, "", err
+	}
+	if other, ok := s.declaredAs(key.Name); ok {
+		return Key{}, "", fmt.Errorf("%w: %s, declared in %s", ErrKeyNameTaken, key.Name, other.DeclaredIn)
 	}
 	err = document.Update(ctx, s.store, func() (dibs.Group, error) {
 		secret, key.Prefix = newSecret()
@@ -75,7 +83,7 @@ func (s *KeyStore) creation(ctx context.Context, key *Key, secret string) (dibs.
 	}
 	end := dibs.InstantOf(key.ExpiresAt)
 	if end != 0 && end <= found.Now {
-		return dibs.Group{}, fmt.Errorf("the key would expire at %s, which is in the past: it is %s now", end, found.Now)
+		return dibs.Group{}, &InvalidKeyError{"expiresAt", fmt.Sprintf("the key would expire at %s, which is in the past: it is %s now", end, found.Now)}
 	}
 	key.CreatedAt, key.ExpiresAt = found.Now.Time(), end.Time()
 	keyDoc, nameDoc, err := key.documents(digestOf(secret))
@@ -85,7 +93,8 @@ func (s *KeyStore) creation(ctx context.Context, key *Key, secret string) (dibs.
 	}, err
 }
 
-// Revoke removes a key. A new key may have its name.
+// Revoke removes a key from the store. A new key may have its name. The error matches
+// [ErrKeyDeclared] if only the configuration has the key.
 func (s *KeyStore) Revoke(ctx context.Context, name string) error {
 	err := document.Update(ctx, s.store, func() (dibs.Group, error) { return s.revocation(ctx, name) })
 	s.cache.invalidate(name) // also after an error: the outcome may be unknown
@@ -99,6 +108,9 @@ func (s *KeyStore) revocation(ctx context.Context, name string) (group dibs.Grou
 		return group, err
 	}
 	if nameDoc == nil {
+		if key, ok := s.declaredAs(name); ok {
+			return group, fmt.Errorf("%w (%s)", ErrKeyDeclared, key.DeclaredIn)
+		}
 		return group, fmt.Errorf("%w: %q", ErrKeyNotFound, name)
 	}
 	keyDoc, _, err := s.load(ctx, keyRef(string(nameDoc.Data)))
@@ -119,6 +131,12 @@ func (s *KeyStore) Find(ctx context.Context, secret string) (Key, error) {
 		return Key{}, ErrUnknownKey
 	}
 	sum := digestOf(secret)
+	if key, ok := s.declared.Load().bySecret[sum]; ok {
+		if !key.ExpiresAt.IsZero() && !s.cache.now().Before(key.ExpiresAt) {
+			return Key{}, ErrUnknownKey
+		}
+		return key, nil
+	}
 	key, cached := s.cache.get(sum)
 	if !cached {
 		asked := s.cache.now()
@@ -137,7 +155,7 @@ func (s *KeyStore) Find(ctx context.Context, secret string) (Key, error) {
 
 // read returns the key of a secret from the engine, or nil if there is none, and the
 // engine's time.
-func (s *KeyStore) read(ctx context.Context, prefix string, sum digest) (*Key, dibs.Instant, error) {
+func (s *KeyStore) read(ctx context.Context, prefix string, sum Digest) (*Key, dibs.Instant, error) {
 	doc, now, err := s.load(ctx, keyRef(prefix))
 	if err != nil || doc == nil {
 		return nil, now, err
@@ -168,9 +186,19 @@ func (s *KeyStore) load(ctx context.Context, ref dibs.Ref) (*dibs.Document, dibs
 
 const listPage = 100
 
-// List returns all keys by name, including those that have expired.
+// List returns all keys by name, including those of the configuration and those that have expired.
 func (s *KeyStore) List(ctx context.Context) ([]Key, error) {
-	var keys []Key
+	keys, err := s.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = append(keys, s.declared.Load().list...)
+	slices.SortStableFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return keys, nil
+}
+
+// stored returns the keys in the store.
+func (s *KeyStore) stored(ctx context.Context) (keys []Key, err error) {
 	query := dibs.ListQuery{Kind: kindKey, Limit: listPage}
 	for {
 		page, err := s.store.List(ctx, query)
@@ -198,6 +226,9 @@ func (s *KeyStore) List(ctx context.Context) ([]Key, error) {
 // Any reports whether there is a key, including those that have expired. The answer may be
 // a second old, unless this KeyStore has created or revoked a key since.
 func (s *KeyStore) Any(ctx context.Context) (bool, error) {
+	if len(s.declared.Load().list) > 0 {
+		return true, nil
+	}
 	if some, cached := s.cache.getAny(); cached {
 		return some, nil
 	}
@@ -223,8 +254,8 @@ type keyCache struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	keys   map[digest]cachedKey
-	misses map[digest]cachedKey
+	keys   map[Digest]cachedKey
+	misses map[Digest]cachedKey
 	// some is whether there is a key at all, valid until someUntil.
 	some      bool
 	someUntil time.Time
@@ -240,15 +271,15 @@ type cachedKey struct {
 }
 
 func newKeyCache() *keyCache {
-	return &keyCache{now: time.Now, keys: make(map[digest]cachedKey), misses: make(map[digest]cachedKey)}
+	return &keyCache{now: time.Now, keys: make(map[Digest]cachedKey), misses: make(map[Digest]cachedKey)}
 }
 
 // get returns the cached answer for a secret. A nil key is a miss.
-func (c *keyCache) get(sum digest) (key *Key, cached bool) {
+func (c *keyCache) get(sum Digest) (key *Key, cached bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	for _, answers := range []map[digest]cachedKey{c.keys, c.misses} {
+	for _, answers := range []map[Digest]cachedKey{c.keys, c.misses} {
 		if a, ok := answers[sum]; ok {
 			if now.Before(a.until) {
 				return a.key, true
@@ -261,7 +292,7 @@ func (c *keyCache) get(sum digest) (key *Key, cached bool) {
 
 // put caches the answer to a read that began at asked, at which the engine's clock showed
 // now. A key is not cached beyond its expiry.
-func (c *keyCache) put(sum digest, key *Key, now dibs.Instant, asked time.Time) {
+func (c *keyCache) put(sum Digest, key *Key, now dibs.Instant, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !asked.After(c.changed) {

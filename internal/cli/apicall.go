@@ -36,6 +36,9 @@ type apiError struct{ problem wire.Problem }
 func (e *apiError) Error() string { return e.problem.Detail }
 
 func (e *apiError) exit() int {
+	if e.problem.Code == "KEY_NAME_TAKEN" {
+		return ExitTaken
+	}
 	switch e.problem.Status {
 	case http.StatusNotFound:
 		return ExitNotFound

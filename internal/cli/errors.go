@@ -8,7 +8,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
-	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/wire"
 )
@@ -34,8 +33,6 @@ var knownErrors = []struct {
 	{engine.ErrNoStore, ExitNotFound, http.StatusNotFound, "NO_STORE"},
 	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
 	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},
-	{auth.ErrKeyNameTaken, ExitTaken, http.StatusConflict, "KEY_NAME_TAKEN"},
-	{auth.ErrKeyNotFound, ExitNotFound, http.StatusNotFound, "KEY_NOT_FOUND"},
 }
 
 // usageError is an error in the command line.
@@ -127,7 +124,7 @@ func (s *session) explain(err error) {
 	status, ok := errors.AsType[*dibsclient.StatusError](err)
 	failed, called := errors.AsType[*apiError](err)
 	if ok && status.Status == http.StatusUnauthorized || called && failed.problem.Status == http.StatusUnauthorized {
-		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store")
+		fmt.Fprintln(s.Stderr, "  set DIBS_KEY to an API key; to make one, run dibs keys create with the store, or with a key that has the right keys")
 	}
 	if errors.Is(err, engine.ErrNoStore) {
 		fmt.Fprintln(s.Stderr, "  check the address; to begin a new one: dibs serve, or take a name, with dibs reserve")

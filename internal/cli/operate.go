@@ -58,6 +58,7 @@ func (s *session) recanonicalize() *cobra.Command {
 		report, err := registry.Recanonicalize(ctx, request)
 		return recanonicalized(report, dryRun), err
 	})
+	cmd.PreRun = func(*cobra.Command, []string) { s.flags.newRules = true }
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, without doing it")
 	yesVar(cmd, &yes)
 	return cmd

@@ -39,7 +39,11 @@ func (s *session) serve() *cobra.Command {
 	})
 	given = cmd.Flags()
 	for _, setting := range config.Settings() {
-		if cmd.Flags().Lookup(setting.Flag) == nil {
+		switch {
+		case cmd.Flags().Lookup(setting.Flag) != nil:
+		case setting.IsBool():
+			cmd.Flags().Bool(setting.Flag, false, setting.About)
+		default:
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
@@ -80,6 +84,9 @@ func (s *session) checkConfig(_ context.Context, args []string) (*answer, error)
 			return nil, usage("tls: %w", err)
 		}
 	}
+	if _, err := cfg.DeclaredKeys(o.Environ); err != nil {
+		return nil, usage("%w", err)
+	}
 	return &answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
 		p.line("The configuration is valid: %s, listening on %s, names in %s",
 			count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
@@ -96,6 +103,7 @@ type service struct {
 	log       *slog.Logger
 	health    *health.Monitor
 	store     dibs.Store
+	keys      *auth.KeyStore
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
@@ -147,7 +155,13 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.closing = append(sv.closing, sv.store.Close)
 	sv.metrics = server.NewMetrics()
-	sv.auth = auth.NewAuthenticator(auth.NewKeyStore(sv.store), sv.keyless())
+	sv.keys = auth.NewKeyStore(sv.store)
+	sv.auth = auth.NewAuthenticator(sv.keys, sv.keyless())
+	declared, err := sv.config.DeclaredKeys(sv.overrides.Environ)
+	if err != nil {
+		return usage("%w", err)
+	}
+	sv.keys.Declare(declared)
 	sv.trust(ctx, sv.config)
 	if err := sv.checkKeys(ctx); err != nil {
 		return err
@@ -164,6 +178,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if err := sv.checkRules(ctx, sv.config); err != nil {
 		return err
 	}
+	if err := sv.registry.SetPolicies(sv.config.Policies, sv.config.Default); err != nil {
+		return err
+	}
 	cache, err := sv.openCache()
 	if err != nil {
 		return err
@@ -173,10 +190,10 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
-		Registry: sv.registry, Store: sv.store, Health: sv.health, Webhooks: sv.webhooks,
+		Registry: sv.registry, Store: sv.store, Health: sv.health, Keys: sv.keys, Webhooks: sv.webhooks,
 		Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
-		// With certificates or tokens configured, being local is not enough.
-		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates) == 0,
+		// With certificates, tokens or keys configured, being local is not enough.
+		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates)+len(sv.config.Keys) == 0,
 		Origins:   sv.config.CORSOrigins,
 		MaxStale:  sv.config.MaxStale, Cache: cache, MaxBody: int64(sv.config.MaxBody), RequestTimeout: sv.config.RequestTimeout,
 		Limits: sv.config.Limits, Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),

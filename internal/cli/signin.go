@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"strings"
 	"syscall"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
@@ -144,28 +146,51 @@ func (sv *service) reload(ctx context.Context) {
 	sv.policies = cfg
 }
 
-// readPolicies reads the file, and sets its policies on the registry.
+// readPolicies reads the file, and sets its policies on the registry, and its keys.
 func (sv *service) readPolicies(ctx context.Context) (*config.Config, error) {
 	cfg, err := config.Load(sv.overrides)
 	if err != nil {
 		return nil, err
 	}
-	if err = sv.checkRules(ctx, cfg); err == nil {
+	declared, err := cfg.DeclaredKeys(sv.overrides.Environ)
+	if err == nil {
+		err = sv.checkRules(ctx, cfg)
+	}
+	if err == nil {
 		err = sv.registry.SetPolicies(cfg.Policies, cfg.Default)
 	}
 	if err != nil {
 		return nil, errors.Join(err, cfg.Close())
 	}
+	sv.keys.Declare(declared)
 	return cfg, nil
 }
 
 // checkRules refuses policies whose rules differ from those of the existing names: no new name of
-// such a namespace could be taken.
+// such a namespace could be taken. A namespace that differs only by the checks that policies have
+// by default keeps its rules.
 func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
-	err := sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
+	kept, err := keepRules(ctx, sv.registry, cfg)
+	if err != nil {
+		return err
+	}
+	if len(kept) > 0 {
+		sv.log.Warn(core.KeptRules, "namespaces", strings.Join(kept, " "))
+	}
+	err = sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
 	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {
 		first := other.Namespaces[0].Namespace
 		return fmt.Errorf("%w: run \"dibs recanonicalize %s\" with this configuration, see docs/operations.md", err, first)
 	}
 	return err
+}
+
+// keepRules lets namespaces keep the rules that they had before policies had checks by default, and
+// returns these namespaces.
+func keepRules(ctx context.Context, registry *dibs.Registry, cfg *config.Config) (kept []string, err error) {
+	policies, kept, err := core.KeepRules(ctx, registry, cfg.Policies, cfg.Default, cfg.Former)
+	if err == nil {
+		cfg.Policies = policies
+	}
+	return kept, err
 }

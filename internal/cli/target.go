@@ -26,6 +26,9 @@ type Target struct {
 	Store  string // the engine, such as "sqlite:dibs.db"
 	Config string // the file with the policies of Store; empty means the defaults
 	Create bool   // create a Store that is not there
+	// NewRules applies the checks that policies have by default also to namespaces of Store whose
+	// names were made without them: the command changes the rules.
+	NewRules bool
 
 	Server string // the URL of a server
 	Key    string // the key for Server, or a token; empty means none
@@ -40,6 +43,7 @@ type Target struct {
 type targetFlags struct {
 	store, config, server, key string
 	ca, cert, certKey          string // for the server; files
+	newRules                   bool   // of the target, set by a command
 }
 
 func (f *targetFlags) add(root *cobra.Command) {
@@ -70,7 +74,7 @@ func (s *session) target() (Target, error) {
 	case f.store != "" && f.server != "":
 		return Target{}, usage("--store and --server exclude each other: use one of them")
 	case f.store != "":
-		return Target{Store: f.store, Config: cmp.Or(f.config, s.Getenv("DIBS_CONFIG")), Create: s.creates()}, nil
+		return Target{Store: f.store, Config: cmp.Or(f.config, s.Getenv("DIBS_CONFIG")), Create: s.creates(), NewRules: f.newRules}, nil
 	case f.server != "":
 		if f.config != "" {
 			return Target{}, usage("--config is only for --store: a server has its own policies")
@@ -180,6 +184,15 @@ func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, 
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, store.Close())
 	}
+	if !target.NewRules {
+		// Without this the command still works, except that it gets no new names there.
+		if kept, err := keepRules(ctx, registry, cfg); err == nil && len(kept) > 0 {
+			err = registry.SetPolicies(cfg.Policies, cfg.Default)
+			if err != nil {
+				return nil, nil, nil, errors.Join(err, registry.Close())
+			}
+		}
+	}
 	return cfg, store, registry, nil
 }
 
@@ -206,6 +219,9 @@ func dial(target Target) (*dibs.Registry, error) {
 func loadConfig(path string) (*config.Config, error) {
 	server := map[string]bool{"DIBS_CONFIG": true}
 	for _, setting := range config.Settings() {
+		if setting.OfPolicies() {
+			continue
+		}
 		server[setting.Env], server[setting.Env+"_FILE"] = true, true
 	}
 	environ := config.ProcessEnvironment()

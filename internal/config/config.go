@@ -19,6 +19,7 @@ import (
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
+	"github.com/calldibs/dibs/profile"
 )
 
 // Values of Config.Keyless.
@@ -61,10 +62,15 @@ type Config struct {
 	// Suggestions is how many free names are offered if a name is taken. Zero means none.
 	Suggestions int
 
+	// Defaults are the checks of the built-in policies that are switched off.
+	profile.Defaults
+
 	// Routes are the scopes with stores of their own. All other scopes are in Store.
 	Routes []engine.Route
 	// TLS are the certificate files. Without a certificate the server uses no TLS.
 	TLS tlsfiles.Files
+	// Keys are the API keys that the file declares, beside those in the store.
+	Keys []Key
 	// OIDC are the trusted issuers of tokens.
 	OIDC []auth.Issuer
 	// Certificates are the accepted holders of client certificates.
@@ -83,6 +89,11 @@ type Config struct {
 	Policies map[string]dibs.Policy
 	// Default is the policy of all other namespaces.
 	Default dibs.Policy
+
+	// Former are the policies without the checks that they have only by default, and that change
+	// which names are the same, by the same keys as Policies. A namespace whose names were made
+	// without these checks keeps its rules.
+	Former map[string]dibs.Policy
 
 	witnesses []io.Closer // of the policies
 }

@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 		}},
 	}
 	got := *c
-	got.Policies, got.Default = nil, dibs.Policy{}
+	got.Policies, got.Former, got.Default = nil, nil, dibs.Policy{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
@@ -45,7 +45,7 @@ func TestDefaults(t *testing.T) {
 	for name, p := range c.Policies {
 		profiles[name] = p.Profile.Name()
 	}
-	if want := map[string]string{"": "exact/1", "slug": "slug/1", "username": "username/1", "email": "email/1", "hostname": "hostname/1"}; !maps.Equal(profiles, want) {
+	if want := map[string]string{"": "exact/1", "slug": "slug/1", "username": "username/1;onescript", "email": "email/1", "hostname": "hostname/1"}; !maps.Equal(profiles, want) {
 		t.Errorf("profiles %v", profiles)
 	}
 }
@@ -60,6 +60,7 @@ func TestPrecedence(t *testing.T) {
 		"sweepEvery": {"1s", "2s", "0s"}, "drainTimeout": {"1s", "2s", "3s"}, "maxBody": {"2KiB", "3000", "4MiB"},
 		"requestTimeout": {"1s", "2s", "1m30s"}, "readHeaderTimeout": {"1s", "2s", "3s"}, "idleTimeout": {"1s", "3s", "3m"},
 		"logLevel": {"debug", "warn", "error"}, "logFormat": {"json", "json", "json"}, "suggestions": {"0", "1", "10"},
+		"allowReserved": {"true", "true", "true"}, "allowMixedScripts": {"true", "true", "true"}, "allowLookAlikes": {"true", "true", "true"},
 	}
 	read := func(file, environ, flags bool) map[string]string {
 		o := config.Overrides{Environ: map[string]string{}, Flags: map[string]string{}}
@@ -68,7 +69,7 @@ func TestPrecedence(t *testing.T) {
 			v := values[s.Key]
 			if file {
 				quote := `"`
-				if s.Key == "suggestions" {
+				if s.Key == "suggestions" || s.Default == "false" {
 					quote = ""
 				}
 				text.WriteString(s.Key + " = " + quote + v[0] + quote + "\n")

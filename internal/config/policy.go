@@ -26,6 +26,13 @@ type policySettings struct {
 	witness     string     // its name; empty means none
 	words       *section   // reserved words
 	from        []*section // where the settings were read, nearest first
+	byDefault   checks     // the checks of the type that are on unless a table says otherwise
+}
+
+// checks are those of [profile.Defaults].
+type checks struct {
+	words                  dibs.Words // nil means none
+	oneScript, confusables bool
 }
 
 // typeProfiles are the types that have the profile of the same name.
@@ -39,12 +46,13 @@ func (l *loader) buildPolicies() {
 	fallback := policySettings{options: none, words: none}
 	fallback.read(l.root.table("default"))
 	l.config.Default = l.build("", fallback)
-	l.config.Policies = make(map[string]dibs.Policy)
+	l.config.Policies, l.config.Former = make(map[string]dibs.Policy), make(map[string]dibs.Policy)
 
 	types := make(map[string]policySettings)
 	for _, name := range typeProfiles {
 		d := fallback
 		d.profile, d.options = name, none
+		d.byDefault = l.defaultChecks(name)
 		types[name] = d
 	}
 	// Types, which have no dot, come first: namespaces inherit from their type.
@@ -62,11 +70,48 @@ func (l *loader) buildPolicies() {
 			types[name] = d
 			continue
 		}
-		l.config.Policies[name] = l.build(name, d)
+		l.add(name, d)
 	}
 	for name, d := range types {
-		l.config.Policies[name] = l.build(name, d)
+		l.add(name, d)
 	}
+}
+
+// add adds the policy of a type or a namespace, and what it was before the defaults had checks.
+func (l *loader) add(name string, d policySettings) {
+	policy := l.build(name, d)
+	l.config.Policies[name] = policy
+	former := policy
+	if d.oneScriptByDefault() && !d.oneScript {
+		former.Profile = d.buildProfile(l)
+	}
+	if d.confusablesByDefault() && !d.confusables {
+		former.Skeleton = nil
+	}
+	l.config.Former[name] = former
+}
+
+// defaultChecks returns the checks of a type that has a built-in policy.
+func (l *loader) defaultChecks(kind string) checks {
+	d := l.config.Defaults
+	named := kind == "username"
+	return checks{words: d.Words(kind), oneScript: named && !d.AllowMixedScripts, confusables: named && !d.AllowLookAlikes}
+}
+
+// oneScriptByDefault and confusablesByDefault report whether a check is on because no table says
+// otherwise.
+func (d *policySettings) oneScriptByDefault() bool {
+	return d.byDefault.oneScript && !d.set("oneScript")
+}
+
+func (d *policySettings) confusablesByDefault() bool {
+	return d.byDefault.confusables && !d.set("confusables")
+}
+
+// set reports whether the table of the namespace or of its type sets a key. As with profiles, a type
+// with a built-in policy has its checks whatever [default] says.
+func (d *policySettings) set(key string) bool {
+	return slices.ContainsFunc(d.from[:len(d.from)-1], func(s *section) bool { return s.has(key) })
 }
 
 func (l *loader) policySections() map[string]*section {
@@ -139,13 +184,16 @@ func (d *policySettings) at(key string) origin {
 func (l *loader) build(name string, d policySettings) dibs.Policy {
 	p := d.policy
 	p.Profile = d.buildProfile(l)
-	if d.oneScript {
+	if d.oneScript || d.oneScriptByDefault() {
 		p.Profile = profile.OneScript(p.Profile)
 	}
-	if d.confusables {
+	if d.confusables || d.confusablesByDefault() {
 		p.Skeleton = profile.Confusables
 	}
 	p.ReservedWords = buildWords(d.words)
+	if p.ReservedWords == nil && !d.set("reservedWords") {
+		p.ReservedWords = d.byDefault.words
+	}
 	if d.blind {
 		p.Blind = l.keys
 		if len(p.Blind) == 0 && !l.brokenKeys {

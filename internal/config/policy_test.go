@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ confusables = false
 		skeleton   bool
 	}{
 		"(default)":    {"username/1;max=30", day, 1, day, true, false},
-		"username":     {"username/1", day, 1, day, true, false},
+		"username":     {"username/1;onescript", day, 1, day, true, true},
 		"slug":         {"slug/1;max=40", 2 * day, 1, day, true, false},
 		"acme.slug":    {"slug/1;max=40", 2 * day, 3, 0, true, false},
 		"acme.plain":   {"exact/1", day, 1, day, false, false},
@@ -170,4 +171,48 @@ blind = true
 	environ["DIBS_BLIND_KEYS_FILE"] = write(t, environ["DIBS_BLIND_KEYS"]+"\n")
 	delete(environ, "DIBS_BLIND_KEYS")
 	check(dibs.BlindKey{ID: "b", Secret: secret(9)}, dibs.BlindKey{ID: "a", Secret: secret(8)})
+}
+
+// The types with a built-in policy have its checks, until a setting or their own table switches
+// one off. The former policy is the one without the checks that nothing but the default switched on.
+func TestSafeDefaults(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct{ rules, former, reserved string }{
+		"":                         {"username/1;onescript uts39/17;2", "username/1", "username slug hostname"},
+		"allowReserved = true":     {"username/1;onescript uts39/17;2", "username/1", ""},
+		"allowMixedScripts = true": {"username/1 uts39/17;2", "username/1", "username slug hostname"},
+		"allowLookAlikes = true":   {"username/1;onescript", "username/1", "username slug hostname"},
+		"[default]\noneScript = false\nconfusables = false\nreservedWords = {}": {"username/1;onescript uts39/17;2", "username/1", "username slug hostname"},
+		"[default]\noneScript = true":                                           {"username/1;onescript uts39/17;2", "username/1;onescript", "username slug hostname"},
+		"[policies.username]\noneScript = false":                                {"username/1 uts39/17;2", "username/1", "username slug hostname"},
+		"[policies.username]\noneScript = true":                                 {"username/1;onescript uts39/17;2", "username/1;onescript", "username slug hostname"},
+		"[policies.username]\nconfusables = false":                              {"username/1;onescript", "username/1", "username slug hostname"},
+		"[policies.username]\nconfusables = true":                               {"username/1;onescript uts39/17;2", "username/1 uts39/17;2", "username slug hostname"},
+		"[policies.username]\nreservedWords = {}":                               {"username/1;onescript uts39/17;2", "username/1", "slug hostname"},
+		"[policies.slug]\nreservedWords = { words = ['acme'] }":                 {"username/1;onescript uts39/17;2", "username/1", "username hostname"},
+		"[policies.username]\nprofileOptions = { minLength = 3 }":               {"username/1;min=3;onescript uts39/17;2", "username/1;min=3", "username slug hostname"},
+	} {
+		c := load(t, text)
+		rules := func(p dibs.Policy) string {
+			if p.Skeleton == nil {
+				return p.Profile.Name()
+			}
+			return p.Profile.Name() + " " + p.Skeleton.Name()
+		}
+		if got := rules(c.Policies["username"]); got != want.rules {
+			t.Errorf("%q: the rules are %s, want %s", text, got, want.rules)
+		}
+		if got := rules(c.Former["username"]); got != want.former {
+			t.Errorf("%q: the former rules are %s, want %s", text, got, want.former)
+		}
+		var reserved []string
+		for _, kind := range []string{"username", "slug", "hostname", "email"} {
+			if words := c.Policies[kind].ReservedWords; words != nil && words.Reserved("admin") {
+				reserved = append(reserved, kind)
+			}
+		}
+		if got := strings.Join(reserved, " "); got != want.reserved {
+			t.Errorf("%q: admin is reserved in %s, want %s", text, got, want.reserved)
+		}
+	}
 }

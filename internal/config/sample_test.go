@@ -54,8 +54,8 @@ func TestSampleHasTheDefaults(t *testing.T) {
 			t.Errorf("%s: policies\n%+v\nwant\n%+v", name, gotPolicies, wantPolicies)
 		}
 		plainGot, plainWant := *got, *want
-		plainGot.Policies, plainGot.Default = nil, dibs.Policy{}
-		plainWant.Policies, plainWant.Default = nil, dibs.Policy{}
+		plainGot.Policies, plainGot.Former, plainGot.Default = nil, nil, dibs.Policy{}
+		plainWant.Policies, plainWant.Former, plainWant.Default = nil, nil, dibs.Policy{}
 		if !reflect.DeepEqual(plainGot, plainWant) {
 			t.Errorf("%s: %+v\nwant %+v", name, plainGot, plainWant)
 		}

@@ -127,6 +127,8 @@ func (s *section) value(key string, field any) bool {
 			*v = int(number)
 		}
 		return ok
+	case *bool:
+		return set(s, key, "true or false", v)
 	case *float64: // a number with or without a fraction
 		if number, ok := s.values[key].(int64); ok {
 			s.known = append(s.known, key)

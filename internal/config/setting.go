@@ -31,6 +31,16 @@ type Setting struct {
 	check func() error // checks the value, once all sources are read
 }
 
+// IsBool reports whether the setting is true or false.
+func (s Setting) IsBool() bool {
+	_, ok := s.field.(*bool)
+	return ok
+}
+
+// OfPolicies reports whether the setting changes the policies: a command on the store itself
+// needs it, too.
+func (s Setting) OfPolicies() bool { return strings.HasPrefix(s.Key, "allow") }
+
 const shortest = 100 * time.Millisecond
 
 // newConfig returns the default configuration, and its settings in the order of the sample.
@@ -60,6 +70,9 @@ func newConfig() (*Config, []Setting) {
 		define(&c.IdleTimeout, "idleTimeout", 2*time.Minute, between(shortest, day), "how long an idle connection stays open"),
 		define(&c.LogLevel, "logLevel", slog.LevelInfo, checkLevel, "minimum level of the log: debug, info, warn, error"),
 		define(&c.LogFormat, "logFormat", "text", oneOf("text", "json"), "text or json"),
+		define(&c.AllowReserved, "allowReserved", false, anyValue, "give out reserved words as usernames, slugs and host names"),
+		define(&c.AllowMixedScripts, "allowMixedScripts", false, anyValue, "give out usernames that mix scripts"),
+		define(&c.AllowLookAlikes, "allowLookAlikes", false, anyValue, "give out usernames that look like another one, or like a reserved word"),
 		define(&c.Suggestions, "suggestions", 3, between(0, 10), "how many free names to offer if one is taken, 0 to 10"),
 	}
 }
@@ -115,6 +128,8 @@ func parseValue(text string, field any) error {
 		return assign(v, text, parseDuration)
 	case *int:
 		return assign(v, text, parseCount)
+	case *bool:
+		return assign(v, text, parseBool)
 	case *slog.Level:
 		if v.UnmarshalText([]byte(text)) != nil {
 			return errLevel
@@ -160,6 +175,15 @@ func checkLevel(level slog.Level) error {
 		return errLevel
 	}
 	return nil
+}
+
+func anyValue(bool) error { return nil }
+
+func parseBool(text string) (bool, error) {
+	if text != "true" && text != "false" {
+		return false, fmt.Errorf("is %q; it must be true or false", text)
+	}
+	return text == "true", nil
 }
 
 func oneOf(first, second string) func(string) error {

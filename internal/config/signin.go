@@ -14,9 +14,10 @@ import (
 	"github.com/calldibs/dibs/internal/tlsfiles"
 )
 
-// readSignIn reads the settings of TLS, issuers, client certificates and CORS.
+// readSignIn reads the settings of TLS, keys, issuers, client certificates and CORS.
 func (l *loader) readSignIn(s *section) {
 	l.config.TLS = s.table("tls").tls()
+	l.readKeys(s)
 	for _, t := range s.tables("oidc") {
 		l.config.OIDC = append(l.config.OIDC, t.issuer(l.config.OIDC))
 	}

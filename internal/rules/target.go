@@ -91,14 +91,17 @@ func (p *preparer) mayUseWord(t *target, canonical string, override bool) *dibs.
 	if words == nil || !words.Reserved(canonical) || (override && p.principal.HasIn(t.namespace, dibs.OverrideReserved)) {
 		return nil
 	}
-	word, right := quote(canonical), ""
+	word, why, right := quote(canonical), "is a reserved word here", ""
 	if t.policy.blind() {
 		word = "the value"
+	}
+	if explainer, ok := words.(dibs.WordExplainer); ok {
+		why = explainer.Explain(canonical)
 	}
 	if override {
 		right = ", and the principal has no right to override it"
 	}
-	return t.refuse(dibs.CodeReservedWord, "%s is a reserved word here%s", word, right)
+	return t.refuse(dibs.CodeReservedWord, "%s %s%s", word, why, right)
 }
 
 // isReservedWord reports whether the policy refuses a value for being a reserved word.

@@ -58,6 +58,9 @@ const contract = `
 	DELETE /v1/webhooks/{id}/deadletters/{letter}
 	POST /v1/webhooks/{id}/deadletters/{letter}/resend
 	POST /v1/forget
+	POST /v1/keys
+	GET /v1/keys
+	DELETE /v1/keys/{name}
 `
 
 func TestDocument(t *testing.T) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -54,7 +55,7 @@ func (s *Server) problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	if p := webhookProblem(err); p != nil {
+	if p := cmp.Or(webhookProblem(err), keyProblem(err)); p != nil {
 		return p
 	}
 	if refused := wire.RefusalIn(err); refused != nil {

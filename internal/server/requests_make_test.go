@@ -229,6 +229,8 @@ func (g *generator) parameter(name, path string) string {
 		return strconv.Itoa(pick(g.dice, 0, 1, 2, 10, 100, 1000, -1, 1001))
 	case name == "at" || name == "to" || name == "from" && !webhooks:
 		return g.moment()
+	case name == "open":
+		return pick(g.dice, "true", "true", "false")
 	case name == "refuse":
 		return "403"
 	case name == "bucket":
@@ -368,7 +370,14 @@ func (g *generator) text(name string) string {
 	case "scope":
 		return cmp.Or(g.scope, pick(g.dice, "", "", "acme", "globex"))
 	case "namespaces":
+		if g.scope != "" && !g.oneIn(16) {
+			return g.scope + ".*"
+		}
 		return pick(g.dice, "*", "acme.*", "slug", "globex.slug")
+	case "verbs":
+		return pick(g.dice, "read", "get", "hold", "all", "keys")
+	case "name":
+		return pick(g.dice, "shop", "billing")
 	case "kinds":
 		return pick(g.dice, "reserved", "confirmed", "expired", "deleted")
 	case "value", "values", "replaces", "prefix":

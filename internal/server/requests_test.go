@@ -205,7 +205,7 @@ func inUse() uint64 {
 // TestRequests sends thousands of valid and odd requests: as many as the variable REQUESTS says,
 // others for another SEED. It runs alone, because it measures.
 func TestRequests(t *testing.T) {
-	requests, seed := fromEnv(t, "REQUESTS", 3000), fromEnv(t, "SEED", 1)
+	requests, seed := fromEnv(t, "REQUESTS", 3600), fromEnv(t, "SEED", 1)
 	if testing.Short() {
 		requests /= 4
 	}

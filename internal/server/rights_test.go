@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/webhook"
 	"github.com/calldibs/dibs/internal/wire"
 )
@@ -22,7 +24,7 @@ type call struct {
 	request string // method and path
 	body    string
 	verbs   []access.Verb
-	place   string // a namespace; "scope acme" for an entity's; "id acme.slug" and "hook acme.slug" if only the record has it; "everywhere"; "anywhere"
+	place   string // a namespace; "scope acme" for an entity's; "id acme.slug", "hook acme.slug" and "key acme.slug" if only the record has it; "everywhere"; "anywhere"
 }
 
 // someID is the id of an existing reservation in acme.slug.
@@ -93,6 +95,13 @@ var calls = []call{
 	{"POST /v1/webhooks/HOOK/deadletters/none/resend", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
 	{"DELETE /v1/webhooks/LAST", ``, verbs(access.Webhooks, access.Events), "hook acme.slug"},
 
+	{"POST /v1/keys", `{"name": "made", "grants": [{"verbs": ["keys"], "namespaces": ["acme.slug"]}]}`, verbs(access.Keys), "acme.slug"},
+	{"POST /v1/keys", `{"name": "made", "grants": [{"verbs": ["get", "confirm"], "namespaces": ["acme.slug"]}]}`, verbs(access.Keys, access.Get, access.Confirm), "acme.slug"},
+	{"POST /v1/keys", `{"name": "made", "grants": [{"verbs": ["watch"], "namespaces": ["acme.*"]}]}`, verbs(access.Keys, access.Watch), "scope acme"},
+	{"POST /v1/keys", `{"name": "made", "grants": [{"verbs": ["all"], "namespaces": ["*"]}]}`, verbs(access.Keys, access.All), "everywhere"},
+	{"GET /v1/keys", ``, verbs(access.Keys), "anywhere"},
+	{"DELETE /v1/keys/KEY", ``, verbs(access.Keys), "key acme.slug"},
+
 	{"POST /v1/apply", `{"op": "reserve", "namespace": "acme.slug", "value": "held"}`, verbs(access.Reserve), "acme.slug"},
 	{"POST /v1/apply", `{"op": "reserveAll", "reservations": [{"namespace": "acme.slug", "value": "held"}]}`, verbs(access.Reserve), "acme.slug"},
 	{"POST /v1/apply", `{"op": "reserveFirst", "namespace": "acme.slug", "values": ["held"]}`, verbs(access.Reserve), "acme.slug"},
@@ -119,7 +128,7 @@ func verbs(list ...access.Verb) []access.Verb { return list }
 func (c call) allowed(caller access.Caller) bool {
 	for _, v := range c.verbs {
 		scope, ofScope := strings.CutPrefix(c.place, "scope ")
-		namespace := strings.TrimPrefix(strings.TrimPrefix(c.place, "id "), "hook ")
+		namespace := c.place[strings.IndexByte(c.place, ' ')+1:]
 		switch {
 		case c.place == "anywhere":
 			return caller.MaySomewhere(v)
@@ -157,17 +166,29 @@ func (c call) hiding() string {
 		return "RESERVATION_NOT_FOUND"
 	case "hook":
 		return "WEBHOOK_NOT_FOUND"
+	case "key":
+		return "KEY_NOT_FOUND"
 	default:
 		return ""
 	}
 }
 
+// keyOfMatrix is the name of an API key for acme.slug.
+const keyOfMatrix = "revocable"
+
 // hookIDs are the ids of the webhooks of the matrix, by placeholder.
 type hookIDs map[string]string
 
-// restore recreates removed webhooks: a call of the matrix removes the last one.
+// restore recreates removed webhooks and keys: a call of the matrix removes the last one.
 func (s hookIDs) restore(r *rig) {
 	r.Helper()
+	for _, name := range []string{keyOfMatrix, "made"} {
+		grants := []access.Grant{{Verbs: verbs(access.Get), Namespaces: []string{"acme.slug"}}}
+		_, _, err := r.server.cfg.Keys.Create(r.Context(), auth.Key{Name: name, Grants: grants})
+		if err != nil && !errors.Is(err, auth.ErrKeyNameTaken) {
+			r.Fatal(err)
+		}
+	}
 	for _, name := range []string{"HOOK", "LAST"} {
 		if _, err := r.server.cfg.Webhooks.Get(r.Context(), s[name]); err == nil {
 			continue
@@ -189,7 +210,7 @@ func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code 
 	if strings.HasPrefix(body, `{"op"`) {
 		body = `{"dryRun": true, "commands": [` + body + `]}`
 	}
-	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`, "HOOK", hooks["HOOK"], "LAST", hooks["LAST"])
+	fill := strings.NewReplacer("ID", someID, "ENTITY", `{"type": "t", "id": "none"}`, "HOOK", hooks["HOOK"], "LAST", hooks["LAST"], "KEY", keyOfMatrix)
 	res, text := r.send(method, fill.Replace(path), header, fill.Replace(body))
 	var problem struct{ Code string }
 	if res.header.Get("Content-Type") == problemType {

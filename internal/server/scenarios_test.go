@@ -59,6 +59,11 @@ var scriptCallers = map[string]access.Caller{
 	}},
 	"key-sender": {Name: "sender", Grants: []access.Grant{{Verbs: []access.Verb{access.Webhooks}, Namespaces: []string{"*"}}}},
 	"key-proxy":  {Name: "proxy", Grants: []access.Grant{{Verbs: []access.Verb{access.Resolve}, Namespaces: []string{"*"}}}},
+	"key-keeper": {Name: "keeper", Grants: []access.Grant{{Verbs: []access.Verb{access.Keys, access.Read, access.Reserve}, Namespaces: []string{"acme.*"}}}},
+	"key-ending": {
+		Name: "ending", Until: time.Date(2098, 1, 1, 0, 0, 0, 0, time.UTC),
+		Grants: []access.Grant{{Verbs: []access.Verb{access.All}, Namespaces: []string{"*"}}},
+	},
 	"key-nobody": {Name: "nobody"},
 }
 

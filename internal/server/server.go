@@ -21,6 +21,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/internal/access"
+	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/health"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/internal/webhook"
@@ -44,6 +45,8 @@ type Config struct {
 	// only pages of the server itself.
 	Origins []string
 
+	// Keys are the API keys. Nil means those in the Store.
+	Keys *auth.KeyStore
 	// Webhooks are the webhooks of the Registry. Nil means none.
 	Webhooks *webhook.Service
 
@@ -98,6 +101,9 @@ func New(cfg Config) *Server {
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}
+	if cfg.Keys == nil {
+		cfg.Keys = auth.NewKeyStore(cfg.Store)
+	}
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
@@ -115,6 +121,7 @@ func New(cfg Config) *Server {
 	s.registerWatch()
 	s.registerOperate()
 	s.registerWebhooks()
+	s.registerKeys()
 	s.registerPages()
 	return s
 }

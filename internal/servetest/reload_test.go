@@ -66,7 +66,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(text string) { writeFile(t, dir, "dibs.toml", text) }
-	const before, after = "[policies.username]\nprofile = \"username\"\n", "[policies.username]\nprofile = \"username\"\noneScript = true\n"
+	const before, after = "[policies.username]\noneScript = false\nconfusables = false\n", "[policies.username]\noneScript = true\nconfusables = false\n"
 	write(before)
 	p := serve(t, dir, "--config", "dibs.toml")
 	names := 0
@@ -80,7 +80,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 		claim(namespace)
 	}
 
-	write(after + "[policies.slug]\nreservedWords = { words = [\"admin\"] }\n")
+	write(after + "[policies.slug]\nreservedWords = { words = [\"promo\"] }\n")
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the reload is refused", func() bool { return strings.Contains(p.stderr.String(), "level=ERROR") })
 	log := p.stderr.String()
@@ -92,7 +92,7 @@ func TestOtherRulesAreRefused(t *testing.T) {
 	for _, namespace := range namespaces {
 		claim(namespace)
 	}
-	if a := get(t, p.url+"/v1/check/slug/admin"); a.status != http.StatusOK || strings.Contains(string(a.body), "reserved_word") {
+	if a := get(t, p.url+"/v1/check/slug/promo"); a.status != http.StatusOK || strings.Contains(string(a.body), "reserved_word") {
 		t.Errorf("a refused configuration had an effect: %s", a.body)
 	}
 	second := finish(t, dir, "serve", "--listen", "127.0.0.1:0", "--config", "dibs.toml")

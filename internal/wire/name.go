@@ -86,9 +86,9 @@ func (n Name) Name() (dibs.Name, error) {
 		ID: id, Namespace: n.Namespace, Value: n.Value, Canonical: n.Canonical,
 		Status: dibs.Status(n.Status), State: dibs.State(n.State), Epoch: n.Epoch, Entity: n.Entity.Entity(), Version: n.Version, Archived: n.Archived,
 		Principal: n.Principal, CorrelationID: n.CorrelationID, Meta: n.Meta,
-		CreatedAt: parseTime(n.CreatedAt), ExpiresAt: parseTime(n.ExpiresAt), ConfirmedAt: parseTime(n.ConfirmedAt),
-		EndedAt: parseTime(n.EndedAt), Until: parseTime(n.Until), Doubt: n.Doubt,
-		Asked: n.Asked, AskAt: parseTime(n.AskAt), Remaining: Duration(n.RemainingMs),
+		CreatedAt: ParseTime(n.CreatedAt), ExpiresAt: ParseTime(n.ExpiresAt), ConfirmedAt: ParseTime(n.ConfirmedAt),
+		EndedAt: ParseTime(n.EndedAt), Until: ParseTime(n.Until), Doubt: n.Doubt,
+		Asked: n.Asked, AskAt: ParseTime(n.AskAt), Remaining: Duration(n.RemainingMs),
 	}, nil
 }
 
@@ -120,8 +120,8 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(timeFormat)
 }
 
-// parseTime is the inverse of FormatTime; the zero time for an invalid text.
-func parseTime(s string) time.Time {
+// ParseTime is the inverse of FormatTime; the zero time for an invalid text.
+func ParseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		return time.Time{}
@@ -236,7 +236,7 @@ func EventOf(e dibs.Event) Event {
 // Event returns the library's event.
 func (e Event) Event() (dibs.Event, error) {
 	event := dibs.Event{
-		Cursor: dibs.Cursor(e.Cursor), Kind: dibs.EventKind(e.Kind), At: dibs.InstantOf(parseTime(e.At)),
+		Cursor: dibs.Cursor(e.Cursor), Kind: dibs.EventKind(e.Kind), At: dibs.InstantOf(ParseTime(e.At)),
 		Namespace: e.Namespace, Canonical: e.Canonical, Value: e.Value, Rev: e.Revision, Epoch: e.Epoch,
 		Before: e.Before.snapshot(), After: e.After.snapshot(), Scope: e.Scope, Entity: e.Entity.Entity(), Version: e.Version,
 		Actor: e.Actor, CorrelationID: e.CorrelationID, Meta: e.Meta,
@@ -268,7 +268,7 @@ func (s *Snapshot) snapshot() dibs.Snapshot {
 	}
 	snapshot := dibs.Snapshot{State: dibs.State(s.State), Status: dibs.Status(s.Status), Epoch: s.Epoch, Entity: s.Entity.Entity()}
 	if s.Until != "" {
-		snapshot.Until = dibs.InstantOf(parseTime(s.Until))
+		snapshot.Until = dibs.InstantOf(ParseTime(s.Until))
 	}
 	return snapshot
 }

@@ -144,7 +144,7 @@ func (p *Problem) DibsError() *dibs.Error {
 func (f Failure) dibsError() *dibs.Error {
 	e := &dibs.Error{
 		Code: dibs.Code(f.Code), Message: f.Detail, Field: f.Field, Namespace: f.Namespace, Key: f.Key,
-		Reason: dibs.Reason(f.Reason), Until: parseTime(f.Until), Suggestions: f.Suggestions, Cause: dibs.Cause(f.Cause),
+		Reason: dibs.Reason(f.Reason), Until: ParseTime(f.Until), Suggestions: f.Suggestions, Cause: dibs.Cause(f.Cause),
 		Refusal: (*dibs.Refusal)(f.Refusal),
 	}
 	if plainReasons[e.Code] == e.Reason {

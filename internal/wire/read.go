@@ -30,7 +30,7 @@ func AvailabilityOf(a dibs.Availability) Availability {
 func (a Availability) Availability() dibs.Availability {
 	return dibs.Availability{
 		Value: a.Value, Canonical: a.Canonical, Available: a.Available, Reason: dibs.Reason(a.Reason), Detail: a.Detail,
-		Until: parseTime(a.Until), Suggestions: a.Suggestions, Refusal: (*dibs.Refusal)(a.Refusal),
+		Until: ParseTime(a.Until), Suggestions: a.Suggestions, Refusal: (*dibs.Refusal)(a.Refusal),
 	}
 }
 
@@ -66,7 +66,7 @@ func AgeMs(age time.Duration) int64 { return (age + time.Millisecond - 1).Millis
 func (r Resolution) Resolution() (dibs.Resolution, error) {
 	v := dibs.Resolution{
 		Outcome: dibs.ResolveOutcome(r.Outcome), Canonical: r.Canonical, Entity: r.Entity.Entity(), Status: r.Status,
-		Until: parseTime(r.Until), Age: Duration(r.AgeMs), Archived: r.Archived,
+		Until: ParseTime(r.Until), Age: Duration(r.AgeMs), Archived: r.Archived,
 	}
 	var err error
 	v.To, err = r.Active.optional()
@@ -173,7 +173,7 @@ func HolderOf(h dibs.Holder) Holder {
 
 // Holder returns the library's holder.
 func (h Holder) Holder() dibs.Holder {
-	return dibs.Holder{State: dibs.State(h.State), Entity: h.Entity.Entity(), Epoch: h.Epoch, Since: parseTime(h.Since)}
+	return dibs.Holder{State: dibs.State(h.State), Entity: h.Entity.Entity(), Epoch: h.Epoch, Since: ParseTime(h.Since)}
 }
 
 // ConflictBucket counts the conflicts of one namespace, reason and hour.
@@ -191,7 +191,7 @@ func ConflictBucketOf(b dibs.ConflictBucket) ConflictBucket {
 
 // ConflictBucket returns the library's bucket.
 func (b ConflictBucket) ConflictBucket() dibs.ConflictBucket {
-	return dibs.ConflictBucket{Start: parseTime(b.Start), Namespace: b.Namespace, Reason: b.Reason, Count: b.Count}
+	return dibs.ConflictBucket{Start: ParseTime(b.Start), Namespace: b.Namespace, Reason: b.Reason, Count: b.Count}
 }
 
 // SweepReport is the result of a sweep.

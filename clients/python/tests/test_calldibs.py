@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import calldibs
-from calldibs import AsyncDibs, Dibs, DibsError, Entity, HoldError, Unsure
+from calldibs import AsyncDibs, Dibs, DibsError, Entity, Grant, HoldError, Unsure
 from harness import CuttingProxy, Server
 
 _numbers = itertools.count(1)
@@ -157,6 +157,27 @@ class Verbs(Case):
         dibs.apply([claim])
         taken = dibs.check("slug", value, suggest=2)
         self.assertEqual((taken.available, taken.reason, len(taken.suggestions)), (False, "in_use", 2))
+
+    def test_keys(self):
+        own = Server()
+        self.addCleanup(own.stop)
+        made = Dibs(own.url).create_key("admin", [Grant(["all"], ["*"])])
+        self.assertTrue(made.secret.startswith("dibs_"))
+        self.assertNotIn(made.secret, repr(made))
+        with self.assertRaises(DibsError) as refused:
+            Dibs(own.url).keys()
+        self.assertEqual(refused.exception.code, "UNAUTHORIZED")
+        admin = Dibs(own.url, key=made.secret)
+        until = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(hours=1)
+        admin.create_key("acme", [Grant(["read"], ["acme.*"])], expires_at=until)
+        keys = admin.keys()
+        self.assertEqual([(k.name, k.created_by, k.secret) for k in keys], [("acme", "admin", None), ("admin", None, None)])
+        self.assertEqual((keys[0].grants, keys[0].expires_at), ([Grant(["read"], ["acme.*"])], until))
+        admin.revoke_key("acme")
+        with self.assertRaises(DibsError) as refused:
+            admin.revoke_key("admin")
+        self.assertEqual(refused.exception.code, "LAST_KEY")
+        admin.revoke_key("admin", open=True)
 
     def test_reading(self):
         value, owner = fresh("story"), Entity("user", fresh())

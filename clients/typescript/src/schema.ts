@@ -88,8 +88,7 @@ export interface components {
          * @description The kind of a problem, for programs. A later version of the server may have more.
          * @enum {string}
          */
-        Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
-        /** @description One command of a list: its op, and the members that the command's own call has in body and path. */
+        Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "INVALID_KEY" | "KEY_NAME_TAKEN" | "KEY_NOT_FOUND" | "KEY_DECLARED" | "LAST_KEY" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
         Command: {
             /** @description For swap: an entity with its name, as it is before. */
             a?: components["schemas"]["Named"];
@@ -472,7 +471,23 @@ export interface components {
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
         };
-        /** @description The events of a name, or its holder at a moment. */
+        Grant: {
+            /**
+             * @description Patterns: * is all namespaces, acme.* the scope acme and all below it, acme.slug one namespace.
+             * @example [
+             *       "acme.*"
+             *     ]
+             */
+            namespaces: string[];
+            /**
+             * @description Verbs, and the groups read, watch, hold, own, operate and all.
+             * @example [
+             *       "read",
+             *       "hold"
+             *     ]
+             */
+            verbs: string[];
+        };
         History: {
             /** @description The newest events, or those before another page, oldest first. */
             events?: components["schemas"]["Event"][];
@@ -503,7 +518,52 @@ export interface components {
             /** @description The holds. */
             reservations: components["schemas"]["Name"][];
         };
-        /** @description The name whose history to show. */
+        Key: {
+            /** Format: date-time */
+            createdAt?: string;
+            /** @description The principal that made it; absent if that was anonymous, or a command on the store itself. */
+            createdBy?: string;
+            /**
+             * @description The line of the server's configuration that declares it. Such a key can be changed and revoked only there.
+             * @example dibs.toml:12
+             */
+            declaredIn?: string;
+            /**
+             * Format: date-time
+             * @description Absent if it does not expire.
+             */
+            expiresAt?: string;
+            grants: components["schemas"]["Grant"][];
+            /**
+             * @description The principal of its calls.
+             * @example checkout
+             */
+            name: string;
+            /**
+             * @description The part of the secret that identifies it in logs.
+             * @example k7pq2mzx
+             */
+            prefix?: string;
+            /** @description What requests send after Bearer. It is shown only once, when the key is made. */
+            secret?: string;
+        };
+        KeyList: {
+            keys: components["schemas"]["Key"][];
+        };
+        KeyRequest: {
+            /**
+             * Format: date-time
+             * @description Default: never; required of a caller whose own key expires, and no later than that.
+             */
+            expiresAt?: string;
+            /** @description What it allows. A caller cannot give a right that it does not have itself. */
+            grants: components["schemas"]["Grant"][];
+            /**
+             * @description 1 to 64 of a-z, 0-9, dot, hyphen and underscore; no other key has it.
+             * @example checkout
+             */
+            name: string;
+        };
         LookUpHistoryInputBody: {
             /**
              * Format: date-time
@@ -1019,7 +1079,10 @@ export interface components {
              */
             version?: number;
         };
-        /** @description Whether the entity of a suspect was saved. */
+        Revoked: {
+            /** @example checkout */
+            revoked: string;
+        };
         SettleInputBody: {
             /** @description The entity that exists. */
             entity?: components["schemas"]["Entity"];
@@ -1328,9 +1391,13 @@ export type FindingCounts = components['schemas']['FindingCounts'];
 export type FindingKind = components['schemas']['FindingKind'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
+export type Grant = components['schemas']['Grant'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
 export type Holds = components['schemas']['Holds'];
+export type Key = components['schemas']['Key'];
+export type KeyList = components['schemas']['KeyList'];
+export type KeyRequest = components['schemas']['KeyRequest'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
 export type Meta = components['schemas']['Meta'];
 export type Name = components['schemas']['Name'];
@@ -1355,6 +1422,7 @@ export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
 export type ResolveOutcome = components['schemas']['ResolveOutcome'];
 export type Result = components['schemas']['Result'];
+export type Revoked = components['schemas']['Revoked'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type State = components['schemas']['State'];
