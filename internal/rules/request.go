@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -113,6 +114,16 @@ func (r *Request) Length() int { return len(r.decisions) }
 
 // Size returns how many records the request is known to read.
 func (r *Request) Size() int { return len(r.wants) }
+
+// IsRivalOf reports whether two requests want the same new name and read the same records, as far as
+// is known: at most one of them gets the name.
+func (r *Request) IsRivalOf(other *Request) bool {
+	return len(r.wants) > 0 && r.wants[0].likelyAbsent && slices.Equal(r.wants, other.wants)
+}
+
+// DependsOnBatch reports whether the last decision changes nothing and rests on a change of another
+// request of the batch. It is decided again after the commit, see [Request.Changes].
+func (r *Request) DependsOnBatch() bool { return !r.Changes() && r.view.dependent }
 
 // Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
