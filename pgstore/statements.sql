@@ -105,6 +105,15 @@ WITH {locked}
     FROM (SELECT namespace, state, count(*) AS names FROM done GROUP BY 1, 2) d HAVING count(*) > 0)
 SELECT ids, {within} FROM (SELECT ids, {clock} AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c
 
+-- The same for a single name, which is inserted with all of its event and counts, or not at all: a
+-- lone caller waits for every expression.
+-- name: new name
+WITH {locked}
+  done AS ({insert} ON CONFLICT (id) DO NOTHING RETURNING id),
+  told AS (INSERT INTO {schema}.dibs_events (batch, ord, lines) SELECT {batch}, 0, {event} FROM done),
+  closed AS (INSERT INTO {schema}.dibs_batches (id, stamp, live, counts) SELECT {batch}, {stamp}, 1, nullif({counts}, '') FROM done)
+SELECT ids, {within} FROM (SELECT ids, {clock} AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c
+
 -- The outcome of a batch: its live events, or -1 from now on.
 -- name: outcome
 INSERT INTO {schema}.dibs_batches AS b (id, stamp, live) VALUES ($1::uuid, $2::bigint, -1)

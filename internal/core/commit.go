@@ -252,7 +252,7 @@ func (g *guesser) decide(desk *desk) bool {
 		return false
 	}
 	for _, r := range desk.requests {
-		if r.Decide(state); !state.Complete() || !r.Changes() && !r.DependsOnBatch() {
+		if r.Decide(state); !state.Complete() || r.RestsOnLoadAlone() {
 			return false
 		}
 	}

@@ -91,6 +91,7 @@ func TestSuggestionsAreSharedByBatches(t *testing.T) {
 			synctest.Wait()
 		}
 		leaving, leave := context.WithCancel(f.Ctx)
+		defer leave()
 		refused(leaving, dibs.ErrNameTaken, "") // it begins the first lookup, and leaves
 		f.Must(coretest.Claim("slug", "x-2", coretest.User2))
 		for i := range 10 {

@@ -121,9 +121,9 @@ func (r *Request) IsRivalOf(other *Request) bool {
 	return len(r.wants) > 0 && r.wants[0].likelyAbsent && slices.Equal(r.wants, other.wants)
 }
 
-// DependsOnBatch reports whether the last decision changes nothing and rests on a change of another
-// request of the batch. It is decided again after the commit, see [Request.Changes].
-func (r *Request) DependsOnBatch() bool { return !r.Changes() && r.view.dependent }
+// RestsOnLoadAlone reports whether the last decision changes nothing, and its answer is right at the
+// moment of the load.
+func (r *Request) RestsOnLoadAlone() bool { return !r.Changes() && !r.view.dependent }
 
 // Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
