@@ -119,7 +119,7 @@ func TestOutcomeWaitsForTheTransaction(t *testing.T) {
 	s := r.play(newScenario("mixed", "a"))
 	// The last statement before the COMMIT reserves this name.
 	lock := r.holding(`INSERT INTO `+r.table("dibs_name_rows")+` (id, rev, stamp, many, state, namespace, canonical, detail)
-		VALUES ($1, 0, 1, false, 'free', 'slug', 'a-reserved', '')`, [16]byte(dibs.NameID("slug", "a-reserved")))
+		VALUES ($1, 0, 1, false, 'free', 'slug', 'a-reserved', E'\t\treleased')`, [16]byte(dibs.NameID("slug", "a-reserved")))
 	ask := make(chan struct{})
 	tries := counting(commits, pgproxy.Once(commits, pgproxy.CutDuring(100)))
 	r.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {

@@ -22,28 +22,24 @@ func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record
 	})
 }
 
-// listNames returns the statement of a page of names. It merges pages of one state each, since
-// every state has an index of its own, or is in most names.
+// allStates are the states of names, which a query without states lists.
+var allStates = []dibs.State{dibs.Held, dibs.Suspect, dibs.Active, dibs.Alias, dibs.Quarantined, dibs.Free}
+
+// listNames returns the statement of a page of names. It merges pages of one state each, since the
+// index has the names of each state in order.
 func listNames(sql *statements, query dibs.ListQuery) (text string, args []any) {
 	l := listing{sql: sql}
 	l.limit = l.param(query.Limit, "bigint")
-	states := slices.Compact(slices.Sorted(slices.Values(query.States)))
-	if len(states) == 0 {
-		l.state("true", query)
-	}
-	for _, state := range states {
-		switch state {
-		case dibs.Held:
-			l.held(query)
-		case dibs.Suspect, dibs.Quarantined, dibs.Alias, dibs.Free, dibs.Active:
-			l.state("state = '"+string(state)+"'", query) // a literal, for the index of rare states
+	for _, state := range allStates {
+		if len(query.States) == 0 || slices.Contains(query.States, state) {
+			l.state("state = '"+string(state)+"'", query) // a literal: the statistics of states are known
 		}
 	}
 	if len(l.pages) == 0 {
-		l.state("false", query)
+		l.pages = []string{"SELECT * FROM " + sql.table(names.name) + " WHERE false"}
 	}
-	return fmt.Sprintf("%s SELECT %s FROM (%s) n ORDER BY n.namespace, n.canonical LIMIT %s",
-		sql.named("few held"), names.reading("n"), strings.Join(l.pages, " UNION ALL "), l.limit), l.args
+	return fmt.Sprintf("SELECT %s FROM (%s) n ORDER BY n.namespace, n.canonical LIMIT %s",
+		names.reading("n"), strings.Join(l.pages, " UNION ALL "), l.limit), l.args
 }
 
 // listing is a statement under construction.
@@ -59,18 +55,10 @@ func (l *listing) param(arg any, typ string) string {
 	return fmt.Sprintf("$%d::%s", len(l.args), typ)
 }
 
-// held adds the page of holds: if there are few, from the index of all of them; else from the
-// order of names, where they are not rare. Each needs an expression that the index of the other
-// does not match.
-func (l *listing) held(query dibs.ListQuery) {
-	l.from("held", "(SELECT few FROM few)", query)
-	l.state("state || '' = 'held' AND NOT (SELECT few FROM few)", query)
-}
-
-// state adds the page of the names that fulfil a condition.
-func (l *listing) state(condition string, query dibs.ListQuery) {
+// state adds the page of the names in a state.
+func (l *listing) state(state string, query dibs.ListQuery) {
 	if query.Namespace != "" || query.From == "" && query.To == "" {
-		l.from(l.sql.table(names.name), condition, query)
+		l.from(state, query)
 		return
 	}
 	// Without a namespace the bounds select a part of each: the page skips from one to the next.
@@ -78,15 +66,15 @@ func (l *listing) state(condition string, query dibs.ListQuery) {
 	if after := query.After; after != nil {
 		inside := query
 		inside.Namespace = after.Namespace
-		l.from(l.sql.table(names.name), condition, inside)
+		l.from(state, inside)
 		first = "namespace > " + l.param(after.Namespace, "text")
 	}
-	l.pages = append(l.pages, strings.NewReplacer("{first}", first, "{condition}", condition+l.bounds(query), "{limit}", l.limit).
+	l.pages = append(l.pages, strings.NewReplacer("{state}", state, "{first}", first, "{bounds}", l.bounds(query), "{limit}", l.limit).
 		Replace("("+l.sql.named("list namespaces")+")"))
 }
 
 // from adds the page of rows that fulfil a condition.
-func (l *listing) from(rows, condition string, query dibs.ListQuery) {
+func (l *listing) from(condition string, query dibs.ListQuery) {
 	after := query.After
 	switch {
 	case query.Namespace == "":
@@ -105,7 +93,8 @@ func (l *listing) from(rows, condition string, query dibs.ListQuery) {
 		}
 		condition += l.bounds(query)
 	}
-	l.pages = append(l.pages, fmt.Sprintf("(SELECT * FROM %s WHERE %s ORDER BY namespace, canonical LIMIT %s)", rows, condition, l.limit))
+	l.pages = append(l.pages, fmt.Sprintf("(SELECT * FROM %s WHERE %s ORDER BY namespace, canonical LIMIT %s)",
+		l.sql.table(names.name), condition, l.limit))
 }
 
 // bounds returns From and To of a query.

@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/pgproxy"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
@@ -56,6 +58,35 @@ func TestConcurrentMigrations(t *testing.T) {
 		})
 	}
 	group.Wait()
+	r.mustBeComplete()
+}
+
+// laterSteps undoes the steps that a later version has added.
+var laterSteps = []string{
+	`DROP INDEX {schema}.dibs_names_listed`,
+	`CREATE INDEX dibs_names_key ON {schema}.dibs_name_rows (namespace, canonical)`,
+	`CREATE INDEX dibs_names_rare ON {schema}.dibs_name_rows (state, namespace, canonical) WHERE state = ANY ('{suspect,quarantined,alias,free}')`,
+	`ALTER TABLE {schema}.dibs_name_rows DROP CONSTRAINT dibs_names_consistent`,
+	`ALTER TABLE {schema}.dibs_name_rows ADD CONSTRAINT dibs_names_state CHECK (true)`,
+	`DELETE FROM {schema}.dibs_schema WHERE step > (SELECT max(step) FROM {schema}.dibs_schema) - 8`,
+}
+
+// A store of an earlier version is brought up to date with its names.
+func TestMigrationOfAnEarlierStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{})
+	r.mustCommit(reserving("a"), creating(freeName("b")), creating(ownedName("c", user("1")), entityRecord(user("1"))))
+	r.leave()
+	for _, statement := range laterSteps {
+		r.exec(r.inSchema(statement))
+	}
+	if _, err := r.tryOpen(pgstore.Config{NoMigrations: true}); !errors.Is(err, pgstore.ErrOldSchema) {
+		t.Errorf("%v, want ErrOldSchema", err)
+	}
+	r.open(pgstore.Config{})
+	if list, err := r.store.List(context.Background(), dibs.ListQuery{Kind: dibs.KindName, Limit: 10}); err != nil || len(list) != 3 {
+		t.Errorf("%d names, %v", len(list), err)
+	}
 	r.mustBeComplete()
 }
 

@@ -1,6 +1,6 @@
 -- The statements whose texts do not depend on their rows, each under its name. {schema} is the
--- schema, {clock} the expression of the present time, and {names}, {entities}, {documents} and
-
+-- schema, {clock} the expression of the present time, and {names}, {entities} and {documents} are the
+-- columns of their tables, as they are read.
 
 -- name: now
 SELECT {clock}
@@ -51,22 +51,16 @@ SELECT {names} FROM (
   SELECT * FROM {schema}.dibs_name_rows WHERE owner = $1::uuid AND (state = 'alias' OR (state = 'active' AND many))) n
 ORDER BY n.namespace, n.canonical LIMIT $2
 
--- A listing of names begins with this: all holds, and whether they are few enough to be sorted.
--- What a listing does not use is not read.
--- name: few held
-WITH few AS MATERIALIZED (SELECT count(*) <= 10000 AS few FROM (SELECT FROM {schema}.dibs_name_rows WHERE state = 'held' LIMIT 10001) h),
-  held AS MATERIALIZED (SELECT * FROM {schema}.dibs_name_rows WHERE state = 'held')
-
--- A page of names that fulfil {condition}, from the first namespace that fulfils {first}. It finds
--- the next namespace in the index, behind all names of the one before.
+-- A page of names in one {state} and within {bounds}, from the first namespace that fulfils {first}.
+-- It finds the next namespace in the index, behind all names of the one before.
 -- name: list namespaces
 WITH RECURSIVE spaces(namespace) AS (
-    (SELECT namespace FROM {schema}.dibs_name_rows WHERE {first} ORDER BY namespace LIMIT 1)
+    (SELECT namespace FROM {schema}.dibs_name_rows WHERE {state} AND {first} ORDER BY namespace LIMIT 1)
     UNION ALL
-    SELECT (SELECT r.namespace FROM {schema}.dibs_name_rows r WHERE r.namespace > s.namespace ORDER BY r.namespace LIMIT 1)
+    SELECT (SELECT r.namespace FROM {schema}.dibs_name_rows r WHERE {state} AND r.namespace > s.namespace ORDER BY r.namespace LIMIT 1)
     FROM spaces s WHERE s.namespace IS NOT NULL)
 SELECT n.* FROM spaces s CROSS JOIN LATERAL (
-  SELECT * FROM {schema}.dibs_name_rows WHERE namespace = s.namespace AND {condition} ORDER BY canonical LIMIT {limit}) n
+  SELECT * FROM {schema}.dibs_name_rows WHERE {state} AND namespace = s.namespace{bounds} ORDER BY canonical LIMIT {limit}) n
 LIMIT {limit}
 
 -- Listings have further clauses.
@@ -109,6 +103,15 @@ WITH {locked}
   closed AS (INSERT INTO {schema}.dibs_batches (id, stamp, live, counts)
     SELECT {batch}, {stamp}, sum(d.names), string_agg(replace(replace(replace(d.namespace, '\', '\\'), E'\t', '\t'), E'\n', '\n') || E'\t' || d.state || E'\t' || d.names, E'\n') FILTER (WHERE d.state <> 'free')
     FROM (SELECT namespace, state, count(*) AS names FROM done GROUP BY 1, 2) d HAVING count(*) > 0)
+SELECT ids, {within} FROM (SELECT ids, {clock} AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c
+
+-- The same for a single name, which is inserted with all of its event and counts, or not at all: a
+-- lone caller waits for every expression.
+-- name: new name
+WITH {locked}
+  done AS ({insert} ON CONFLICT (id) DO NOTHING RETURNING id),
+  told AS (INSERT INTO {schema}.dibs_events (batch, ord, lines) SELECT {batch}, 0, {event} FROM done),
+  closed AS (INSERT INTO {schema}.dibs_batches (id, stamp, live, counts) SELECT {batch}, {stamp}, 1, nullif({counts}, '') FROM done)
 SELECT ids, {within} FROM (SELECT ids, {clock} AS now FROM (SELECT array_agg(id) AS ids FROM done) d) c
 
 -- The outcome of a batch: its live events, or -1 from now on.
@@ -246,7 +249,7 @@ SELECT set_config(s.name, v.value, false) FROM (VALUES
   ('lock_timeout', $1),
   ('statement_timeout', $2), ('idle_in_transaction_session_timeout', $2),
   ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'),
-  ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off')
+  ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off')
   ) AS v(name, value) JOIN pg_settings s ON s.name = v.name
 WHERE s.name <> 'synchronous_commit' OR s.setting = 'off'
 

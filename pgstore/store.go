@@ -178,11 +178,13 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
 	// The server's timeout is longer than Timeout: a server that cancels its wait for a standby
 	// reports the commit as a success.
 	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
-	if _, err := conn.Exec(ctx, s.sql.named("settings"), strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
+	// A statement that runs once is not worth preparing: that takes a round trip.
+	const once = pgx.QueryExecModeExec
+	if _, err := conn.Exec(ctx, s.sql.named("settings"), once, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
 		return err
 	}
 	var started string
-	err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()::text").Scan(&started)
+	err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()::text", once).Scan(&started)
 	if refused(err) {
 		return nil // not a PostgreSQL server
 	}

@@ -111,7 +111,11 @@ func (c *changes) newNamesCall(sql *statements) call {
 	c.sort()
 	shape, args := names.shape(c.names.insert)
 	ords, lines := c.eventLines()
-	args = append(args, ords, lines)
+	if len(c.names.insert) == 1 {
+		args = append(args, lines[0], c.encodeCounts())
+	} else {
+		args = append(args, ords, lines)
+	}
 	docShape, keys := "", expectingKeys(documents)
 	if len(c.documents.share) > 0 {
 		var docArgs []any
@@ -139,18 +143,25 @@ func (c *changes) eventLines() (ords pgtype.FlatArray[int64], rows pgtype.FlatAr
 func newNamesSQL(sql *statements, shape, docShape string) string {
 	var p params
 	rows := names.source(&p, shape)
-	ords, lines := p.next("bigint[]"), p.next("text[]")
+	name, fill := "new names", []string{"{rows}", rows.count}
+	if rows.single() {
+		name = "new name"
+		fill = append(fill, "{event}", p.next("text"), "{counts}", p.next("text"))
+	} else {
+		fill = append(fill, "{ords}", p.next("bigint[]"), "{lines}", p.next("text[]"))
+	}
 	locked, where := "", ""
 	if docShape != "" {
 		docs := expectingKeys(documents).source(&p, docShape)
 		locked = "kept AS MATERIALIZED (" + lockSQL(sql, documents, docs, "SHARE") + "),"
 		where = " WHERE (SELECT count(*) FROM kept) = " + docs.count
+		if rows.single() && docs.single() {
+			where = " FROM kept"
+		}
 	}
 	batch, stamp, from, before := p.next("uuid"), p.next("bigint"), p.next("bigint"), p.next("bigint")
-	return strings.NewReplacer("{locked}", locked, "{insert}", insertSQL(sql, names, rows, where), "{ords}", ords, "{lines}", lines,
-		"{rows}", rows.count, "{batch}", batch, "{stamp}", stamp,
-		"{within}", assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"),
-	).Replace(sql.named("new names"))
+	return strings.NewReplacer(append(fill, "{locked}", locked, "{insert}", insertSQL(sql, names, rows, where), "{batch}", batch, "{stamp}", stamp,
+		"{within}", assertSQL(fmt.Sprintf("c.now >= %s AND (%s = 0 OR c.now < %s)", from, before, before), "c.now", "c.now"))...).Replace(sql.named(name))
 }
 
 func (c *changes) scanInserted(row scanner) error {

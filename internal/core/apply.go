@@ -275,33 +275,43 @@ func (w *writer) wait(ctx context.Context, c *call) *dibs.Error {
 }
 
 // run commits batches of these calls until the writer closes. A caller that was alone with its
-// last call most likely still is, and the writer does not look for others.
+// last call most likely still is, unless another batch is under way, and the writer does not look
+// for others.
 func (w *writer) run(calls <-chan *call) {
-	yields := 0
+	alone := true
 	for {
 		select {
 		case c := <-calls:
-			batch := w.gather(c, calls, yields)
-			w.commit(batch)
-			yields = gatherYields
-			if len(batch) <= 1 && len(calls) == 0 {
+			yields := gatherYields
+			if alone && w.traffic.underWay.Load() == 0 {
 				yields = 0
 			}
+			batch := w.gather(c, calls, yields)
+			w.commit(batch)
+			alone = len(batch) <= 1 && len(calls) == 0
 		case <-w.closing:
 			return
 		}
 	}
 }
 
+// rivalsFactor times maxBatch is the size of a batch in which nearly all calls are for one name.
+const rivalsFactor = 32
+
 // gather takes the calls that wait until the batch is full or no call has come for this many
-// yields to other goroutines.
+// yields to other goroutines. A call for the same name as the one before it takes no room: one of
+// them gets the name, and the refusals of the others cost the engine nothing.
 func (w *writer) gather(first *call, calls <-chan *call, yields int) []*call {
 	batch := w.take(nil, first)
-	for quiet := 0; quiet <= yields && len(batch) < w.maxBatch; {
+	last, size := first, 1
+	for quiet := 0; quiet <= yields && size < w.maxBatch && len(batch) < rivalsFactor*w.maxBatch; {
 		select {
 		case c := <-calls:
 			batch = w.take(batch, c)
-			quiet = 0
+			if !c.IsRivalOf(last.Request) {
+				size++
+			}
+			last, quiet = c, 0
 		default:
 			if quiet++; quiet <= yields {
 				runtime.Gosched()

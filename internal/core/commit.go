@@ -209,7 +209,8 @@ const (
 // absent, and a hold to be confirmed was nearly always written by this process a moment ago.
 // Commit finds out whether a guess was right, since it checks every record that a decision
 // read. A refusal, a replay and a dry run commit nothing, so nothing would check the guess:
-// their batch is decided on a Load. A nil guesser never guesses.
+// their batch is decided on a Load, unless they rest on another call of the batch and are decided
+// again after its commit. A nil guesser never guesses.
 type guesser struct {
 	clock dibs.Clock
 
@@ -231,7 +232,8 @@ func newGuesser(store dibs.Store) *guesser {
 }
 
 // decide decides the requests on guesses. It fails if a request reads a record that is neither
-// remembered nor expected to be absent, or if a request changes nothing.
+// remembered nor expected to be absent, or if a request changes nothing and its answer would rest on
+// the guess.
 func (g *guesser) decide(desk *desk) bool {
 	if g == nil {
 		return false
@@ -250,7 +252,7 @@ func (g *guesser) decide(desk *desk) bool {
 		return false
 	}
 	for _, r := range desk.requests {
-		if r.Decide(state); !state.Complete() || !r.Changes() {
+		if r.Decide(state); !state.Complete() || r.RestsOnLoadAlone() {
 			return false
 		}
 	}

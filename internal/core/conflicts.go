@@ -142,14 +142,16 @@ func (c *core) flushConflicts(ctx context.Context) error {
 	if len(tallies) == 0 {
 		return nil
 	}
-	now, err := c.engineNow(ctx)
+	var err error
 	for i, t := range tallies {
-		if err != nil {
-			c.conflicts.add(t)
-			continue
+		if t.Hour == 0 && err == nil { // no refusal so far had a time
+			var now dibs.Instant
+			now, err = c.engineNow(ctx)
+			t.Hour = rules.HourOf(now)
 		}
-		if t.Hour == 0 {
-			t.Hour = rules.HourOf(now) // no refusal so far had a time
+		if err != nil {
+			c.conflicts.add(tallies[i])
+			continue
 		}
 		if _, e := perform(ctx, c, rules.AddTally(t, t.Hour.Add(c.cfg.ConflictHistory)), true); e != nil {
 			err = e

@@ -2,11 +2,12 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/generation"
@@ -57,21 +58,43 @@ func replaceable(e *dibs.Error, list []*dibs.Error) []*dibs.Error {
 
 // suggestIn adds suggestions to refusals of one namespace, with one read.
 func (c *core) suggestIn(ctx context.Context, namespace string, batch uint64, refused ...*dibs.Error) {
-	models := make([]rules.Model, 0, len(refused))
-	var key strings.Builder
+	var room [1]rules.Model
+	models := room[:0]
 	for _, e := range refused[:min(len(refused), maxRefusals)] {
 		_, canonical, _ := strings.Cut(e.Key, ":")
-		model := rules.ModelOf(canonical, e.Refusal)
-		models = append(models, model)
-		key.WriteString(model.Name + "\x00" + strconv.FormatBool(model.Refused) + "\x00")
+		models = append(models, rules.ModelOf(canonical, e.Refusal))
 	}
-	names := c.suggestions.share(ctx, sharedKey{batch, namespace, key.String()}, func() [][]string {
-		names, _ := ask(ctx, c, c.rules().Suggest(namespace, models, nil, c.cfg.Suggestions, randomWords()))
-		return names
-	})
-	for i := range names {
-		refused[i].Suggestions = slices.Clone(names[i])
+	for i, names := range c.suggestNames(ctx, namespace, batch, models) {
+		refused[i].Suggestions = slices.Clone(names)
 	}
+}
+
+// suggestNames returns suggestions for each model, or none. Callers share the result.
+func (c *core) suggestNames(ctx context.Context, namespace string, batch uint64, models []rules.Model) [][]string {
+	if batch == 0 || c.IsBound() {
+		return c.lookUpNames(ctx, namespace, slices.Clone(models))
+	}
+	key := keyOf(namespace, models)
+	for {
+		found, isNew := c.suggestions.find(key, batch, &c.writer.committer.batches)
+		if isNew {
+			// The lookup belongs to many callers, so none of their contexts can end it.
+			go found.run(context.WithoutCancel(ctx), c, namespace, slices.Clone(models))
+		}
+		select {
+		case <-found.done:
+			if found.serves >= batch {
+				return found.names
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (c *core) lookUpNames(ctx context.Context, namespace string, models []rules.Model) [][]string {
+	names, _ := ask(ctx, c, c.rules().Suggest(namespace, models, nil, c.cfg.Suggestions, randomWords()))
+	return names
 }
 
 // suggestAnswers adds suggestions to the values of a Check that are not available.
@@ -115,51 +138,65 @@ func randomWords() []string {
 	return words
 }
 
-// sharedSuggestions shares one lookup among all callers that were refused the same in one batch:
-// if ten thousand callers race for one name, nearly all want alternatives. The lookup begins after
-// the batch was decided, so it is as fresh as the refusal. The result is shared, so no caller may
-// change it.
+// sharedSuggestions shares one lookup among callers that were refused the same: if ten thousand
+// callers race for one name, nearly all want alternatives. A lookup serves the calls of all batches
+// that were being decided when it began, so it never shows a state from before the call. While it is
+// under way, the calls of later batches wait and then share the next. The result is shared, so no
+// caller may change it.
 type sharedSuggestions struct {
 	mu      sync.Mutex
-	lookups generation.Map[sharedKey, *lookup] // the latest
+	lookups generation.Map[sharedKey, *lookup] // the latest of each key
 }
 
 // maxSharedLookups bounds how many lookups are remembered; a forgotten one is made once more.
 const maxSharedLookups = 64
 
+// sharedKey says what a lookup is about. Nearly all lookups have one model.
 type sharedKey struct {
-	batch     uint64 // 0 if no batch refused the call
 	namespace string
-	models    string
+	first     rules.Model
+	others    string
+}
+
+func keyOf(namespace string, models []rules.Model) sharedKey {
+	key := sharedKey{namespace: namespace, first: models[0]}
+	if len(models) > 1 {
+		key.others = fmt.Sprintf("%q", models[1:])
+	}
+	return key
 }
 
 type lookup struct {
+	serves uint64 // the last batch whose calls it serves
 	done   chan struct{}
-	result [][]string
+	names  [][]string
 }
 
-// share returns the result of fn, or that of an earlier call with the same key.
-func (s *sharedSuggestions) share(ctx context.Context, key sharedKey, fn func() [][]string) [][]string {
-	if key.batch == 0 {
-		return fn()
-	}
+// find returns the latest lookup of a key: one that serves the batch, or one that is under way, after
+// which the caller asks again. Else it returns a new one, which the caller has to run. It serves all
+// batches so far.
+func (s *sharedSuggestions) find(key sharedKey, batch uint64, batches *atomic.Uint64) (found *lookup, isNew bool) {
 	s.mu.Lock()
-	shared, known := s.lookups.Get(key)
-	if !known {
-		shared = &lookup{done: make(chan struct{})}
-		s.lookups.Size = maxSharedLookups
-		s.lookups.Put(key, shared)
+	defer s.mu.Unlock()
+	if found, ok := s.lookups.Get(key); ok && (found.serves >= batch || !found.over()) {
+		return found, false
 	}
-	s.mu.Unlock()
-	if !known {
-		defer close(shared.done)
-		shared.result = fn()
-		return shared.result
-	}
+	found = &lookup{serves: batches.Load(), done: make(chan struct{})}
+	s.lookups.Size = maxSharedLookups
+	s.lookups.Put(key, found)
+	return found, true
+}
+
+func (l *lookup) run(ctx context.Context, c *core, namespace string, models []rules.Model) {
+	defer close(l.done)
+	l.names = c.lookUpNames(ctx, namespace, models)
+}
+
+func (l *lookup) over() bool {
 	select {
-	case <-shared.done:
-		return shared.result
-	case <-ctx.Done():
-		return nil
+	case <-l.done:
+		return true
+	default:
+		return false
 	}
 }

@@ -27,7 +27,7 @@ func (b *Batch) Groups(requests []*Request) (groups []dibs.Group, members [][]in
 	g := &b.grouping
 	g.begin(len(requests))
 	for i, r := range requests {
-		if r.restsOnLoadAlone() {
+		if r.RestsOnLoadAlone() {
 			continue
 		}
 		for _, ref := range r.view.reads {
@@ -38,7 +38,7 @@ func (b *Batch) Groups(requests []*Request) (groups []dibs.Group, members [][]in
 		}
 	}
 	for i, r := range requests {
-		if r.restsOnLoadAlone() {
+		if r.RestsOnLoadAlone() {
 			g.alone = append(g.alone, i)
 			continue
 		}
@@ -80,10 +80,6 @@ func (b *Batch) touch(i int, ref dibs.Ref) {
 	}
 	e.touched = i + 1
 }
-
-// restsOnLoadAlone reports whether the request changes nothing, and its answer is right at the
-// moment of the load.
-func (r *Request) restsOnLoadAlone() bool { return !r.Changes() && !r.view.dependent }
 
 // fillGroups returns the groups with what they read and write, and their events. The lists of all
 // groups are parts of one.

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -119,6 +120,16 @@ func (r *Request) First() dibs.Ref { return r.wants[0].Ref }
 
 // AlsoLoad adds a record that the request most likely asks for. It changes no outcome.
 func (r *Request) AlsoLoad(ref dibs.Ref) { r.wants = append(r.wants, wanted{Ref: ref}) }
+
+// IsRivalOf reports whether two requests want the same new name and read the same records, as far as
+// is known: at most one of them gets the name.
+func (r *Request) IsRivalOf(other *Request) bool {
+	return len(r.wants) > 0 && r.wants[0].likelyAbsent && slices.Equal(r.wants, other.wants)
+}
+
+// RestsOnLoadAlone reports whether the last decision changes nothing, and its answer is right at the
+// moment of the load.
+func (r *Request) RestsOnLoadAlone() bool { return !r.Changes() && !r.view.dependent }
 
 // Result returns the outcome of the last decision.
 func (r *Request) Result() ([]dibs.Result, *dibs.Error) { return r.results, r.err }
