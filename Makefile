@@ -91,6 +91,7 @@ race: deps
 lint: $(GOFUMPT) $(GOLANGCI)
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
+	cd dashboard && npm ci --no-audit --no-fund && npm run lint
 
 ## fmt: format all Go files
 fmt: $(GOFUMPT)

@@ -33,6 +33,8 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/sqlrow", "/ internal/record"},
 	{"internal/wake", ""},
 	{"internal/tlsfiles", ""},
+	{"dashboard", ""},
+	{"dashboard/bundle", ""},
 
 	// Names.
 	{"profile", "/"},

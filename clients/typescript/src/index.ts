@@ -3,9 +3,12 @@ export type { Attempt, Availability, Command, Hold, ListOptions, Name, Owner, Re
 export { DibsError } from "./errors.js";
 export type { AnyProblem, InvalidValue, NameTaken, OtherProblem } from "./errors.js";
 export { HoldError, Unsure } from "./hold.js";
+export { Operator } from "./operator.js";
 export type { CallOptions, Options } from "./http.js";
 export type { WatchOptions } from "./watch.js";
 export type {
-  Code, ConflictBucket, Conflicts, Entity, EntityInfo, Event, EventKind, EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal,
-  Result, Snapshot, State, Stats, Status,
+  Code, ConflictBucket, Conflicts, DeadLetter, DeadLetterPage, DeadLettersResent, Entity, EntityInfo, Event,
+  EventKind, EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal, Result, Snapshot, State, Stats,
+  Status, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus,
 } from "./schema.js";
+export type { Activity, ActivityBucket, Contested, Found, Me, Policies, ServerInfo } from "./pending.js";

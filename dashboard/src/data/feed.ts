@@ -1,0 +1,82 @@
+import type { Event } from "@calldibs/client";
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { dibs, isForbidden } from "./api";
+import { session } from "./session";
+
+type Listener = (events: Event[]) => void;
+
+/** How long events are collected before the page changes: one drawing for many events. */
+const collectMs = 300;
+
+const listeners = new Set<Listener>();
+let stream: AbortController | undefined;
+let collected: Event[] = [];
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Why there are no live events, if there are none. */
+export const feedProblem = signal<unknown>(undefined);
+
+/** Calls `listener` with new events, several at once, while the component is shown. All components share one stream. */
+export function useFeed(listener: Listener): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  const who = session.value.principal;
+  // Another caller gets another stream
+  useEffect(() => {
+    const listen: Listener = (events) => latest.current(events);
+    listeners.add(listen);
+    if (!stream) void run();
+    return () => {
+      listeners.delete(listen);
+      if (listeners.size === 0) stop();
+    };
+  }, [who]);
+}
+
+/** Runs `reload` when something changes, at most once in `everyMs`. */
+export function useReloadOnChange(reload: () => void, everyMs: number, concerns: (event: Event) => boolean = () => true): void {
+  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const last = useRef(0);
+  useFeed((events) => {
+    if (waiting.current || !events.some(concerns)) return;
+    waiting.current = setTimeout(() => {
+      waiting.current = undefined;
+      last.current = Date.now();
+      reload();
+    }, Math.max(0, last.current + everyMs - Date.now()));
+  });
+  useEffect(() => () => clearTimeout(waiting.current), []);
+}
+
+async function run(): Promise<void> {
+  const mine = new AbortController();
+  stream = mine;
+  feedProblem.value = undefined;
+  try {
+    for await (const event of dibs.watch({ after: "latest", signal: mine.signal })) collect(event);
+  } catch (error) {
+    if (!isForbidden(error)) console.error(error);
+    feedProblem.value = error;
+  } finally {
+    if (stream === mine) stream = undefined;
+  }
+}
+
+function collect(event: Event): void {
+  collected.push(event);
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    const events = collected;
+    collected = [];
+    for (const listener of listeners) listener(events);
+  }, collectMs);
+}
+
+function stop(): void {
+  stream?.abort();
+  stream = undefined;
+  clearTimeout(timer);
+  timer = undefined;
+  collected = [];
+}
