@@ -30,6 +30,8 @@ type Backend interface {
 	Stats(ctx context.Context) (Stats, error)
 	// Conflicts returns how many attempts were refused, and why.
 	Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error)
+	// Activity returns how much happened, by namespace and minute or hour.
+	Activity(ctx context.Context, query ActivityQuery) (Activity, error)
 	// Recanonicalize brings the names of a namespace under its present rules.
 	Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error)
 	// Forget erases a person or a name.
@@ -63,45 +65,27 @@ type ApplyRequest struct {
 
 // FailingBackend returns a backend whose every method returns err, except for Close. A Registry
 // that cannot join a transaction has one.
-func FailingBackend(err error) Backend { return failingBackend{err} }
+func FailingBackend(err error) Backend { return failing{err} }
 
-type failingBackend struct{ err error }
+type failing struct{ err error }
 
-func (f failingBackend) Apply(context.Context, ApplyRequest) ([]Result, error) { return nil, f.err }
-func (f failingBackend) Check(context.Context, CheckRequest) ([]Availability, error) {
-	return nil, f.err
-}
+type anyContext = context.Context // keeps each method below on one line
 
-func (f failingBackend) Resolve(context.Context, string, string) (r Resolution, _ error) {
+func (f failing) Apply(anyContext, ApplyRequest) ([]Result, error)                  { return nil, f.err }
+func (f failing) Check(anyContext, CheckRequest) ([]Availability, error)            { return nil, f.err }
+func (f failing) Resolve(anyContext, string, string) (r Resolution, _ error)        { return r, f.err }
+func (f failing) Get(anyContext, Lookup) (n Name, _ error)                          { return n, f.err }
+func (f failing) Entity(anyContext, string, Entity) (e EntityInfo, _ error)         { return e, f.err }
+func (f failing) List(anyContext, NamesQuery) (p NamesPage, _ error)                { return p, f.err }
+func (f failing) History(anyContext, HistoryQuery) (p HistoryPage, _ error)         { return p, f.err }
+func (f failing) WhoHeld(anyContext, string, string, time.Time) (h Holder, _ error) { return h, f.err }
+func (f failing) Events(anyContext, FeedQuery, bool) (p EventPage, _ error)         { return p, f.err }
+func (f failing) Stats(anyContext) (s Stats, _ error)                               { return s, f.err }
+func (f failing) Conflicts(anyContext, ConflictsQuery) ([]ConflictBucket, error)    { return nil, f.err }
+func (f failing) Activity(anyContext, ActivityQuery) (a Activity, _ error)          { return a, f.err }
+func (f failing) Forget(anyContext, ForgetRequest) (r Forgetting, _ error)          { return r, f.err }
+func (f failing) Sweep(anyContext, int) (r SweepReport, _ error)                    { return r, f.err }
+func (f failing) Close() error                                                      { return nil }
+func (f failing) Recanonicalize(anyContext, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }
-func (f failingBackend) Get(context.Context, Lookup) (n Name, _ error) { return n, f.err }
-func (f failingBackend) Entity(context.Context, string, Entity) (e EntityInfo, _ error) {
-	return e, f.err
-}
-func (f failingBackend) List(context.Context, NamesQuery) (p NamesPage, _ error) { return p, f.err }
-func (f failingBackend) History(context.Context, HistoryQuery) (p HistoryPage, _ error) {
-	return p, f.err
-}
-
-func (f failingBackend) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
-	return h, f.err
-}
-
-func (f failingBackend) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) {
-	return p, f.err
-}
-func (f failingBackend) Stats(context.Context) (s Stats, _ error) { return s, f.err }
-func (f failingBackend) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
-	return nil, f.err
-}
-
-func (f failingBackend) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
-	return r, f.err
-}
-
-func (f failingBackend) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) {
-	return r, f.err
-}
-func (f failingBackend) Sweep(context.Context, int) (r SweepReport, _ error) { return r, f.err }
-func (f failingBackend) Close() error                                        { return nil }

@@ -30,6 +30,8 @@ import urllib.parse
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 __all__ = [
+    "Activity",
+    "ActivityBucket",
     "AsyncDibs",
     "Availability",
     "Conflict",
@@ -287,6 +289,26 @@ class Conflict:
     namespace: str
     reason: str
     count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ActivityBucket:
+    """What happened in one namespace, in one minute or hour: events by kind, and refused attempts."""
+
+    start: datetime.datetime
+    namespace: str
+    events: Dict[str, int]
+    refused: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Activity:
+    """What happened, by namespace and minute or hour. A bucket in which nothing happened is absent."""
+
+    bucket: str
+    from_: datetime.datetime
+    to: datetime.datetime
+    buckets: List[ActivityBucket]
 
 
 class DibsError(Exception):
@@ -779,6 +801,18 @@ class Dibs:
         query = {"namespace": namespace, "from_": from_, "to": to}
         return _read_list(Conflict, self._http.call("GET", "/v1/stats/conflicts", query=query)["buckets"])
 
+    def activity(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        bucket: str = "minute",
+        from_: Optional[datetime.datetime] = None,
+        to: Optional[datetime.datetime] = None,
+    ) -> Activity:
+        """Counts what happened: per minute of the last hour, or with bucket="hour" per hour of the last week."""
+        query = {"namespace": namespace, "bucket": bucket, "from_": from_, "to": to}
+        return _read(Activity, self._http.call("GET", "/v1/stats/activity", query=query))
+
     def _post(self, path: str, body: Any, *, repeatable: bool = False, answers: Sequence[int] = ()) -> Any:
         return self._http.call("POST", path, body, repeatable=repeatable, answers=answers)
 
@@ -1083,6 +1117,17 @@ class AsyncDibs:
     ) -> List[Conflict]:
         """See :meth:`Dibs.conflicts`."""
         return await asyncio.to_thread(self._dibs.conflicts, namespace, from_=from_, to=to)
+
+    async def activity(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        bucket: str = "minute",
+        from_: Optional[datetime.datetime] = None,
+        to: Optional[datetime.datetime] = None,
+    ) -> Activity:
+        """See :meth:`Dibs.activity`."""
+        return await asyncio.to_thread(self._dibs.activity, namespace, bucket=bucket, from_=from_, to=to)
 
     @contextlib.asynccontextmanager
     async def hold(self, namespace: str, value: str, **options: Any) -> AsyncIterator[Holding]:

@@ -17,8 +17,8 @@
 // written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
 //
 // In the background, [core.Sweep] ends what is over and asks witnesses: the [sweepLane] commits
-// beside the writer, in turns that leave callers their share. [conflictCounts] are stored every few
-// seconds. Readers of the [feed] wake up after each commit.
+// beside the writer, in turns that leave callers their share. [conflictCounts] and [activityCounts]
+// are stored every few seconds. Readers of the [feed] wake up after each commit.
 //
 // On a transaction of the caller, a core has no writer and no reader: it decides and commits each
 // call at once.
@@ -55,6 +55,7 @@ type core struct {
 	tx     *committer // nil outside a transaction of the caller
 
 	conflicts   *conflictCounts
+	activity    *activityCounts
 	suggestions sharedSuggestions
 	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
@@ -69,9 +70,9 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
-		conflicts: &conflictCounts{}, commits: commits,
+		conflicts: &conflictCounts{}, activity: newActivityCounts(), commits: commits,
 	}
-	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
+	c.writer, c.reader = newWriter(store, c.ends, c.activity, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	c.sweeps = newSweepLane(c.writer, store, c.ends, commits, cfg.Writers)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -109,7 +110,7 @@ func (c *core) Close() error {
 	c.background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), flushEvery)
 	defer cancel()
-	if err := c.flushConflicts(ctx); err != nil && !errors.Is(err, dibs.ErrClosed) {
+	if err := c.flush(ctx); err != nil && !errors.Is(err, dibs.ErrClosed) {
 		c.warnNotFlushed(err)
 	}
 	c.writer.close()
@@ -134,8 +135,8 @@ func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, 
 	ends := &pastEnds{store: store}
 	return &core{
 		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
-		tx:        &committer{store: store, ends: ends},
-		conflicts: c.conflicts,
+		tx:        &committer{store: store, ends: ends, activity: c.activity},
+		conflicts: c.conflicts, activity: c.activity,
 	}, nil
 }
 

@@ -41,6 +41,7 @@ const contract = `
 	POST /v1/apply
 	GET /v1/events
 	GET /v1/stats/conflicts
+	GET /v1/stats/activity
 	GET /v1/stats
 	POST /v1/sweep
 	POST /v1/recanonicalize

@@ -69,6 +69,8 @@ var calls = []call{
 	{"GET /v1/events", ``, verbs(access.Events), "everywhere"},
 	{"GET /v1/stats/conflicts?namespace=acme.slug", ``, verbs(access.Stats), "acme.slug"},
 	{"GET /v1/stats/conflicts", ``, verbs(access.Stats), "everywhere"},
+	{"GET /v1/stats/activity?namespace=acme.slug", ``, verbs(access.Stats), "acme.slug"},
+	{"GET /v1/stats/activity?bucket=hour", ``, verbs(access.Stats), "everywhere"},
 	{"GET /v1/stats", ``, verbs(access.Stats), "everywhere"},
 	{"GET /metrics", ``, verbs(access.Stats), "everywhere"},
 	{"POST /v1/sweep", `{"limit": 1}`, verbs(access.Sweep), "everywhere"},

@@ -7,8 +7,8 @@ export { Operator } from "./operator.js";
 export type { CallOptions, Options } from "./http.js";
 export type { WatchOptions } from "./watch.js";
 export type {
-  Code, ConflictBucket, Conflicts, DeadLetter, DeadLetterPage, DeadLettersResent, Entity, EntityInfo, Event,
-  EventKind, EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal, Result, Snapshot, State, Stats,
-  Status, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus,
+  Activity, ActivityBucket, Code, ConflictBucket, Conflicts, DeadLetter, DeadLetterPage, DeadLettersResent, Entity, EntityInfo, Event, EventKind,
+  EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal, Result, Snapshot, State, Stats, Status, Webhook, WebhookAttempt, WebhookChange,
+  WebhookRequest, WebhookStatus,
 } from "./schema.js";
-export type { Activity, ActivityBucket, Contested, Found, Me, Policies, ServerInfo } from "./pending.js";
+export type { Contested, Found, Me, Policies, ServerInfo } from "./pending.js";

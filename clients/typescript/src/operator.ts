@@ -36,12 +36,6 @@ export class Operator {
     return this.#http.call(post("/v1/search", { text, ...rest }, true, signal && { signal }));
   }
 
-  /** Counts events and refusals by namespace, per minute or per hour. */
-  async activity(options?: CallOptions & { bucket?: "minute" | "hour"; namespace?: string; from?: Date; to?: Date }): Promise<pending.Activity> {
-    const { signal, bucket, namespace, from, to } = options ?? {};
-    return this.#get("/v1/stats/activity", { bucket, namespace, from: from?.toISOString(), to: to?.toISOString() }, signal && { signal });
-  }
-
   /** The names that were refused most often. */
   async contested(options?: CallOptions & { namespace?: string; from?: Date; to?: Date; limit?: number }): Promise<pending.Contested> {
     const { signal, namespace, from, to, limit } = options ?? {};

@@ -8,6 +8,4 @@ export interface ServerInfo {
 }
 export interface Policies { policies: { namespace: string; profile: string; settings: Record<string, string>; differs: string[] }[] }
 export interface Found { names: Name[]; entities: EntityInfo[]; more?: boolean }
-export interface ActivityBucket { start: string; namespace: string; counts: Record<string, number> }
-export interface Activity { bucket: string; from: string; to: string; buckets: ActivityBucket[] }
 export interface Contested { names: { name: Name; count: number }[] }

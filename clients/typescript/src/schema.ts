@@ -4,6 +4,43 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Activity: {
+            /**
+             * @description The length of a bucket.
+             * @enum {string}
+             */
+            bucket: "minute" | "hour";
+            /** @description By time and namespace. A bucket in which nothing happened is absent. */
+            buckets: components["schemas"]["ActivityBucket"][];
+            /**
+             * Format: date-time
+             * @description The start of the first bucket.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the span, or the engine's time now.
+             */
+            to: string;
+        };
+        ActivityBucket: {
+            /** @description The number of events by kind, such as reserved, confirmed and expired. */
+            events: {
+                [key: string]: number;
+            };
+            /**
+             * @description Empty for events about an entity as a whole. With too many namespaces: acme.* for the rest of a scope, * for the rest.
+             * @example slug
+             */
+            namespace: string;
+            /**
+             * Format: int64
+             * @description The number of attempts that were refused.
+             */
+            refused: number;
+            /** Format: date-time */
+            start: string;
+        };
         Applied: {
             dryRun: boolean;
             results: components["schemas"]["Result"][];
@@ -219,7 +256,7 @@ export interface components {
             before?: components["schemas"]["Snapshot"];
             canonical?: string;
             correlationId?: string;
-            /** @description The position in the feed after this event: resume here. */
+            /** @description The position in the feed after this event: resume here. Empty in a dry run. */
             cursor: string;
             entity?: components["schemas"]["Entity"];
             /** Format: int64 */
@@ -736,6 +773,8 @@ export interface components {
             until?: string;
         };
         Result: {
+            /** @description In a dry run: the events that the command would record, in order, without cursors. */
+            events?: components["schemas"]["Event"][];
             /** @description Keys that are free now. */
             freed?: string[];
             /** @description The names that the command is about, as they are after it. */
@@ -947,6 +986,8 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type Activity = components['schemas']['Activity'];
+export type ActivityBucket = components['schemas']['ActivityBucket'];
 export type Applied = components['schemas']['Applied'];
 export type ApplyInputBody = components['schemas']['ApplyInputBody'];
 export type Availabilities = components['schemas']['Availabilities'];

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { dateInWords } from "../parts/Time";
 
 /** What a command will do, or has done, in sentences: one for each event that it records. */
-export function inWords(result: Result & { events?: Event[] }): ComponentChildren[] {
+export function inWords(result: Result): ComponentChildren[] {
   if (result.replayed) return ["Nothing: this is already so."];
   const events = result.events ?? [];
   return events.length > 0 ? events.map((event) => sentence(event, events)) : ["Nothing will change."];

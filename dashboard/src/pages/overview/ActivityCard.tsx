@@ -1,6 +1,6 @@
-import type { Activity } from "@calldibs/client";
+import type { Activity, ActivityBucket } from "@calldibs/client";
 import { useMemo, useState } from "preact/hooks";
-import { operator } from "../../data/api";
+import { dibs } from "../../data/api";
 import { useReloadOnChange } from "../../data/feed";
 import { useResource } from "../../data/resource";
 import { number } from "../../parts/Badge";
@@ -17,7 +17,7 @@ const spans = { minute: 60, hour: 7 * 24 };
 /** Reservations, confirmations and refusals over time. */
 export function ActivityCard() {
   const [bucket, setBucket] = useState<Bucket>("minute");
-  const activity = useResource(`activity ${bucket}`, (signal) => operator.activity({ bucket, signal }), { everyMs: 10_000 });
+  const activity = useResource(`activity ${bucket}`, (signal) => dibs.activity({ bucket, signal }), { everyMs: 10_000 });
   useReloadOnChange(activity.reload, 3000);
   const data = useMemo(() => activity.value && toSeries(activity.value, bucket), [activity.value, bucket]);
   const choice = <Choice label="Span" value={bucket} onChange={setBucket} options={[["minute", "Last hour"], ["hour", "Last week"]]} />;
@@ -37,20 +37,20 @@ function toSeries(activity: Activity, bucket: Bucket): { times: number[]; series
   const last = Math.floor(Date.parse(activity.to) / size);
   const first = last - spans[bucket] + 1;
   const times = Array.from({ length: spans[bucket] }, (_, i) => ((first + i) * size) / 1000);
-  const count = (...kinds: string[]) => {
+  const sum = (count: (bucket: ActivityBucket) => number) => {
     const values = new Array<number>(times.length).fill(0);
-    for (const { start, counts } of activity.buckets) {
-      const at = Math.floor(Date.parse(start) / size) - first;
-      if (at >= 0 && at < values.length) values[at] = (values[at] ?? 0) + kinds.reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
+    for (const part of activity.buckets) {
+      const at = Math.floor(Date.parse(part.start) / size) - first;
+      if (at >= 0 && at < values.length) values[at] = (values[at] ?? 0) + count(part);
     }
     return values;
   };
   return {
     times,
     series: [
-      { label: "Reserved", colour: "--accent-mid", fill: true, values: count("reserved") },
-      { label: "Confirmed", colour: "--accent", values: count("confirmed", "claimed") },
-      { label: "Refused", colour: "--warn", values: count("refused") },
+      { label: "Reserved", colour: "--accent-mid", fill: true, values: sum(({ events }) => events.reserved ?? 0) },
+      { label: "Confirmed", colour: "--accent", values: sum(({ events }) => (events.confirmed ?? 0) + (events.claimed ?? 0)) },
+      { label: "Refused", colour: "--warn", values: sum(({ refused }) => refused) },
     ],
   };
 }
