@@ -35,7 +35,7 @@ func TestRenameByKeyboard(t *testing.T) {
 	p.keys(kb.Enter)
 	p.sees("alice-bob will redirect to the-millers, for good.")
 	p.sees("the-millers will be the name of wedding/42.")
-	if name, err := reg.Get(t.Context(), "slug", "the-millers"); err == nil {
+	if name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "the-millers"}); err == nil {
 		t.Errorf("the dry run made %v", name)
 	}
 	p.tabTo("Rename")
@@ -44,7 +44,7 @@ func TestRenameByKeyboard(t *testing.T) {
 	p.sees("alias")
 	other.sees("the-millers")
 	resolution, err := reg.Resolve(t.Context(), "slug", "alice-bob")
-	if err != nil || resolution.Active.Canonical != "the-millers" {
+	if err != nil || resolution.To == nil || resolution.To.Canonical != "the-millers" {
 		t.Errorf("it leads to %v, %v", resolution, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestRace(t *testing.T) {
 	p.holds("document.querySelectorAll('.runners .won').length === 1 && document.querySelectorAll('.runners .refused').length === 99")
 	reg := s.registry(t, "")
 	await(t, "the winner releases it", func() bool {
-		name, err := reg.Get(t.Context(), "slug", "alice-bob")
+		name, err := reg.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "alice-bob"})
 		return err == nil && name.State == dibs.Free
 	})
 	p.goTo("#/events")

@@ -1,16 +1,25 @@
 import type { Event } from "@calldibs/client";
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { dibs, isForbidden } from "./api";
+import { dibs } from "./api";
+import { reconnects } from "./connection";
 import { session } from "./session";
 
 type Listener = (events: Event[]) => void;
+
+/** After so long in the background a page does not catch up on events, but loads everything again. */
+const catchUpMs = 60_000;
+
+/** How long the stream stays without a listener: the next page may have one. */
+const lingerMs = 2000;
 
 /** How long events are collected before the page changes: one drawing for many events. */
 const collectMs = 300;
 
 const listeners = new Set<Listener>();
 let stream: AbortController | undefined;
+let cursor: string | undefined; // of the last event, while anything listens
+let hiddenAt = 0;
 let collected: Event[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -29,7 +38,11 @@ export function useFeed(listener: Listener): void {
     if (!stream) void run();
     return () => {
       listeners.delete(listen);
-      if (listeners.size === 0) stop();
+      setTimeout(() => {
+        if (listeners.size > 0) return;
+        stop();
+        cursor = undefined;
+      }, lingerMs);
     };
   }, [who]);
 }
@@ -54,14 +67,29 @@ async function run(): Promise<void> {
   stream = mine;
   feedProblem.value = undefined;
   try {
-    for await (const event of dibs.watch({ after: "latest", signal: mine.signal })) collect(event);
+    cursor ??= (await dibs.events({ after: "latest", signal: mine.signal })).nextCursor;
+    for await (const event of dibs.watch({ after: cursor, signal: mine.signal })) {
+      cursor = event.cursor;
+      collect(event);
+    }
   } catch (error) {
-    if (!isForbidden(error)) console.error(error);
-    feedProblem.value = error;
+    if (!mine.signal.aborted) feedProblem.value = error;
   } finally {
     if (stream === mine) stream = undefined;
   }
 }
+
+// A browser has few connections for one server, so a page in the background leaves its stream to others.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    hiddenAt = Date.now();
+    stop();
+  } else if (listeners.size > 0 && !stream) {
+    if (Date.now() - hiddenAt > catchUpMs) cursor = undefined;
+    void run();
+    reconnects.value++;
+  }
+});
 
 function collect(event: Event): void {
   collected.push(event);

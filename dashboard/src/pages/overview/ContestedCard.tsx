@@ -12,7 +12,7 @@ export function ContestedCard() {
   const names = contested.value?.names ?? [];
   const most = Math.max(1, ...names.map((n) => n.count));
   return (
-    <Card title="Most fought over" class="span-5" end={<a href="#/conflicts">All conflicts</a>}>
+    <Card title="Most fought over" class="span-5 tall" end={<a href="#/conflicts">All conflicts</a>}>
       {contested.error && !contested.value ? <div class="body"><Problem error={contested.error} /></div> : null}
       {contested.value && names.length === 0 && <Empty title="No refusals"><p>Names that callers wanted and did not get.</p></Empty>}
       <ul class="lines">

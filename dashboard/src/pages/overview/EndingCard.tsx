@@ -15,7 +15,7 @@ export function EndingCard() {
   const holds = useResource("ending", (signal) => (may("list") ? operator.endingHolds({ limit: shown, signal }) : Promise.resolve([])), { everyMs: 5000 });
   useReloadOnChange(holds.reload, 1000);
   return (
-    <Card title="Holds about to end" class="span-4">
+    <Card title="Holds about to end" class="span-4 tall">
       {holds.error && !holds.value ? <div class="body"><Problem error={holds.error} /></div> : null}
       {holds.value?.length === 0 && <Empty title="No holds"><p>A reserved name shows here until it is confirmed, released or over.</p></Empty>}
       <ul class="lines">

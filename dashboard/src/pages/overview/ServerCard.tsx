@@ -14,7 +14,7 @@ const lateMs = 60_000;
 export function ServerCard() {
   const server = useResource("server", (signal) => operator.server({ signal }), { everyMs: 5000 });
   return (
-    <Card title="Server" class="span-7">
+    <Card title="Server" class="span-7 low">
       <div class="body">
         {server.error && !server.value ? <Problem error={server.error} /> : null}
         {server.value && <Facts server={server.value} />}

@@ -12,7 +12,7 @@ export function SuspectsCard() {
   useReloadOnChange(page.reload, 2000, (event) => event.after?.state === "suspect" || event.before?.state === "suspect");
   const names = page.value?.names ?? [];
   return (
-    <Card title="Suspects that wait" class="span-5" end={<a href="#/suspects">Settle</a>}>
+    <Card title="Suspects that wait" class="span-5 low" end={<a href="#/suspects">Settle</a>}>
       {page.value && names.length === 0 && <Empty title="Nothing waits"><p>A hold that ended before its witness knew whether the owner was saved shows here.</p></Empty>}
       <ul class="lines">
         {names.map((name) => (
