@@ -24,7 +24,7 @@ func TestRenameByKeyboard(t *testing.T) {
 	p.keys("/")
 	p.holds("document.activeElement.id === 'search'")
 	p.keys("ALICE + BOB")
-	p.sees("slug:alice-bob")
+	p.holds("document.querySelector('#search-hits [role=option]')?.innerText.includes('slug:alice-bob')")
 	p.keys(kb.Enter)
 	p.holds("location.hash === '#/name/slug/alice-bob'")
 	p.sees("Rename")

@@ -26,7 +26,7 @@ export function Nav({ open, onLeave }: { open: boolean; onLeave: () => void }) {
   return (
     <aside class="side" ref={ref} data-open={open || undefined}>
       <a class="brand" href="#/"><Logo />Dibs</a>
-      <nav class="nav" aria-label="Pages">
+      <nav class="nav" aria-label="Menu">
         <Group title="Look" pages={menu.filter((page) => page.group === "look")} />
         <Group title="Work" pages={menu.filter((page) => page.group === "work")} />
       </nav>

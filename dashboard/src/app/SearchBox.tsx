@@ -1,5 +1,5 @@
 import "./search.css";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { explain } from "../data/api";
 import { Icon } from "../parts/Icon";
 import { type Hit, useFinder } from "./finder";
@@ -22,10 +22,18 @@ export function SearchBox() {
     hit.run();
   };
   const chooser = useChooser(hits, run);
+  const [eager, setEager] = useState(false); // Enter was pressed before there was an answer
+  useEffect(() => {
+    if (!eager || found.loading) return;
+    setEager(false);
+    const [hit] = found.value ?? [];
+    if (hit) run(hit);
+  });
   const shown = open && text.trim() !== "";
   const keys = (e: Parameters<typeof chooser.onKeyDown>[0]) => {
     if (e.key === "Escape") leave();
-    else if (e.key === "Enter" && hits.length === 0 && !found.loading && text.trim()) {
+    else if (e.key === "Enter" && found.loading) setEager(true);
+    else if (e.key === "Enter" && hits.length === 0 && text.trim()) {
       leave();
       go(link(["names"], { prefix: text.trim() }));
     } else chooser.onKeyDown(e);

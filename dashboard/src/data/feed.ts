@@ -23,6 +23,9 @@ let hiddenAt = 0;
 let collected: Event[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 
+/** Whether every event from now on arrives. */
+export const feedLive = signal(false);
+
 /** Why there are no live events, if there are none. */
 export const feedProblem = signal<unknown>(undefined);
 
@@ -68,6 +71,7 @@ async function run(): Promise<void> {
   feedProblem.value = undefined;
   try {
     cursor ??= (await dibs.events({ after: "latest", signal: mine.signal })).nextCursor;
+    feedLive.value = true;
     for await (const event of dibs.watch({ after: cursor, signal: mine.signal })) {
       cursor = event.cursor;
       collect(event);
@@ -75,7 +79,10 @@ async function run(): Promise<void> {
   } catch (error) {
     if (!mine.signal.aborted) feedProblem.value = error;
   } finally {
-    if (stream === mine) stream = undefined;
+    if (stream === mine) {
+      stream = undefined;
+      feedLive.value = false;
+    }
   }
 }
 
@@ -104,6 +111,7 @@ function collect(event: Event): void {
 function stop(): void {
   stream?.abort();
   stream = undefined;
+  feedLive.value = false;
   clearTimeout(timer);
   timer = undefined;
   collected = [];

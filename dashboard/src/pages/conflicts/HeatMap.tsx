@@ -16,7 +16,8 @@ export function HeatMap({ buckets, days }: { buckets: ConflictBucket[]; days: nu
   const today = new Date().setHours(0, 0, 0, 0);
   const rows = Array.from({ length: days }, (_, i) => new Date(today).setDate(new Date(today).getDate() - (days - 1 - i)));
   return (
-    <div class="heat-space">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens, also by keyboard
+    <div class="heat-space" tabIndex={0} role="region" aria-label="Refusals by hour">
       <table class="heat">
         <caption class="hidden">Refusals by day and hour</caption>
         <thead><tr><td></td>{hours.map((h) => <th scope="col" key={h}>{h % 3 === 0 ? String(h).padStart(2, "0") : <span class="hidden">{h}</span>}</th>)}</tr></thead>

@@ -2,11 +2,12 @@ import type { Event, EventKind } from "@calldibs/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { place, setQuery } from "../../app/router";
 import { dibs } from "../../data/api";
-import { feedProblem, useFeed } from "../../data/feed";
+import { feedLive, feedProblem, useFeed } from "../../data/feed";
 import { useResource } from "../../data/resource";
 import { namespaces } from "../../data/stats";
 import { number } from "../../parts/Badge";
 import { Card } from "../../parts/Card";
+import { Empty } from "../../parts/Empty";
 import { EventTable } from "../../parts/EventTable";
 import { SelectField, TextField } from "../../parts/Field";
 import { Problem } from "../../parts/Problem";
@@ -69,7 +70,7 @@ function Live({ wanted }: { wanted: (event: Event) => boolean }) {
   return (
     <Card title={paused ? "Paused" : "Live"} end={button} footer={`The newest ${shown} at most. From a time shows older ones.`}>
       {feedProblem.value ? <div class="body"><Problem error={feedProblem.value} /></div> : null}
-      {rows.length > 0 ? <EventTable events={rows} about="all" /> : <div class="empty"><strong>Waiting for events</strong><p>Every change to a name shows here as it is committed. The playground makes some.</p></div>}
+      {rows.length > 0 ? <EventTable events={rows} about="all" /> : <Empty title={feedLive.value ? "Waiting for events" : "Connecting…"}><p>Every change to a name shows here as it is committed. The playground makes some.</p></Empty>}
     </Card>
   );
 }
