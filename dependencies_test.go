@@ -65,7 +65,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/health", "/ internal/document"},
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
-	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/redirect internal/rules internal/webhook internal/wire"},
+	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},
 	{"internal/engine", "/ dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},

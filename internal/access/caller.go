@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,6 +16,8 @@ type Caller struct {
 	// Name is the principal; empty if the caller is anonymous.
 	Name   string
 	Grants []Grant
+	// SessionEnds is when the session of a browser ends; zero for all other callers.
+	SessionEnds time.Time
 }
 
 // Everything is the anonymous caller of a server without keys that only this machine can
@@ -114,6 +117,11 @@ func (g Grant) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Each returns the single verbs of the grant, sorted.
+func (g *Grant) Each() []Verb {
+	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return !g.has(v) })
 }
 
 // has reports whether the grant includes a verb, in any namespace.

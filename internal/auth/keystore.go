@@ -118,7 +118,11 @@ func (s *KeyStore) Find(ctx context.Context, secret string) (Key, error) {
 	if !ok {
 		return Key{}, ErrUnknownKey
 	}
-	sum := digestOf(secret)
+	return s.find(ctx, prefix, digestOf(secret))
+}
+
+// find returns the key with a prefix, if its secret has this digest.
+func (s *KeyStore) find(ctx context.Context, prefix string, sum digest) (Key, error) {
 	key, cached := s.cache.get(sum)
 	if !cached {
 		asked := s.cache.now()

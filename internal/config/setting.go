@@ -60,6 +60,7 @@ func newConfig() (*Config, []Setting) {
 		define(&c.IdleTimeout, "idleTimeout", 2*time.Minute, between(shortest, day), "how long an idle connection stays open"),
 		define(&c.LogLevel, "logLevel", slog.LevelInfo, checkLevel, "minimum level of the log: debug, info, warn, error"),
 		define(&c.LogFormat, "logFormat", "text", oneOf("text", "json"), "text or json"),
+		define(&c.Dashboard, "dashboard", On, oneOf(On, Off), "whether / is the dashboard: on or off"),
 		define(&c.Suggestions, "suggestions", 3, between(0, 10), "how many free names to offer if one is taken, 0 to 10"),
 	}
 }

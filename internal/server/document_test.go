@@ -42,6 +42,9 @@ const contract = `
 	GET /v1/events
 	GET /v1/stats/conflicts
 	GET /v1/stats/activity
+	GET /v1/me
+	GET /v1/server
+	GET /v1/policies
 	GET /v1/stats
 	POST /v1/sweep
 	POST /v1/recanonicalize

@@ -102,6 +102,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 	defer context.AfterFunc(s.streams, cancel)()
 	s.cfg.Metrics.streams.Inc()
 	defer s.cfg.Metrics.streams.Dec()
+	s.openStreams.Add(1)
+	defer s.openStreams.Add(-1)
 
 	out := &eventWriter{w: w, control: http.NewResponseController(w), timeout: s.streamWrite}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -119,7 +121,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 			}
 		}
 		for _, e := range page.Events {
-			s.cfg.Metrics.feedLag.Observe(time.Since(e.At.Time()).Seconds())
+			lag := time.Since(e.At.Time())
+			s.cfg.Metrics.feedLag.Observe(lag.Seconds())
+			s.feedLag.Store(max(0, lag.Milliseconds()))
 			if err := out.event(e); err != nil {
 				return
 			}

@@ -323,6 +323,18 @@ export interface components {
             /** Format: date-time */
             until?: string;
         };
+        FeedInfo: {
+            /**
+             * Format: int64
+             * @description The time from the last event on a stream of this server to its arrival.
+             */
+            lagMs: number;
+            /**
+             * Format: int64
+             * @description How many streams are open on this server.
+             */
+            streams: number;
+        };
         Finding: {
             /** @enum {string} */
             kind: "change" | "merge" | "collision" | "invalid" | "look_alike" | "unfiled";
@@ -358,6 +370,23 @@ export interface components {
             redacted: components["schemas"]["Name"][];
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
+        };
+        Grant: {
+            /**
+             * @description * for all, acme.* for a scope and all below it, or one namespace.
+             * @example [
+             *       "acme.*"
+             *     ]
+             */
+            namespaces: string[];
+            /**
+             * @description The single verbs.
+             * @example [
+             *       "get",
+             *       "list"
+             *     ]
+             */
+            verbs: string[];
         };
         History: {
             /** @description The newest events, or those before another page, oldest first. */
@@ -395,6 +424,24 @@ export interface components {
             namespace: string;
             /** @example alice@example.com */
             value: string;
+        };
+        Me: {
+            /**
+             * Format: date-time
+             * @description The end of a session.
+             */
+            expiresAt?: string;
+            /** @description The rights. */
+            grants: components["schemas"]["Grant"][];
+            /**
+             * @description The name in events and holds; absent for an anonymous caller.
+             * @example support
+             */
+            principal?: string;
+            /** @description Whether the caller can change nothing. */
+            readOnly: boolean;
+            /** @enum {string} */
+            signedInBy: "none" | "key" | "token" | "certificate" | "session";
         };
         Name: {
             /**
@@ -517,6 +564,62 @@ export interface components {
             /** Format: date-time */
             until?: string;
             value: string;
+        };
+        Policies: {
+            /** @description By namespace; that of all others comes last. */
+            policies: components["schemas"]["PolicyInfo"][];
+        };
+        PolicyInfo: {
+            /**
+             * Format: int64
+             * @description How long an old name redirects; 0 means for ever.
+             */
+            aliasRetentionMs: number;
+            /** Format: int64 */
+            archivedStatus: number;
+            /** @description Whether values are stored as keyed hashes. */
+            blind: boolean;
+            /** Format: int64 */
+            defaultTtlMs: number;
+            /** @description The members that differ from the policy of all others. */
+            differs: string[];
+            /** Format: int64 */
+            holdHistoryMs: number;
+            /** @description Whether names that look like another one are refused. */
+            lookAlikes: boolean;
+            manyPerEntity: boolean;
+            /**
+             * Format: int64
+             * @description The bound of a hold with all of its extensions.
+             */
+            maxHoldMs: number;
+            /**
+             * Format: int64
+             * @description Live holds of one principal; 0 means no bound.
+             */
+            maxHolds: number;
+            /** Format: int64 */
+            maxTtlMs: number;
+            /** Format: int64 */
+            minTtlMs: number;
+            /**
+             * @description A namespace, a type of namespaces, or * for all others.
+             * @example slug
+             */
+            namespace: string;
+            /**
+             * @description How values become canonical.
+             * @example slug/1
+             */
+            profile: string;
+            /** Format: int64 */
+            quarantineMs: number;
+            /** Format: int64 */
+            redirectStatus: number;
+            /** @description Whether some words are reserved. */
+            reservedWords: boolean;
+            /** @description Whether a witness decides about lapsed holds. */
+            witness: boolean;
         };
         Problem: {
             /**
@@ -792,6 +895,25 @@ export interface components {
              */
             version?: number;
         };
+        ServerInfo: {
+            feed: components["schemas"]["FeedInfo"];
+            /** @description The limits of this server, off if there is none. Only for callers with the right stats in all namespaces. */
+            limits?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description The engine's clock, by which all holds end.
+             */
+            now: string;
+            /** Format: date-time */
+            startedAt: string;
+            stores: components["schemas"]["StoreInfo"][];
+            sweeper: components["schemas"]["SweeperInfo"];
+            /** @example v0.1.0 */
+            version: string;
+            webhooks: components["schemas"]["WebhooksInfo"];
+        };
         SettleInputBody: {
             /** @description The entity that exists. */
             entity?: components["schemas"]["Entity"];
@@ -836,12 +958,33 @@ export interface components {
          * @enum {string}
          */
         Status: "reserved" | "suspect" | "confirmed" | "released" | "expired";
+        StoreInfo: {
+            /** @description What is wrong, if that is known. */
+            cause?: string;
+            /** @example sqlite */
+            engine?: string;
+            /** @description Whether it answers. */
+            reads: boolean;
+            /** @description The scopes that are routed to it; absent for the store of all others. */
+            scopes?: string[];
+            /** @example default */
+            store: string;
+            /** @description Whether it can be written to. */
+            writes: boolean;
+        };
         SwapInputBody: {
             /** @description As it is before the swap. */
             a: components["schemas"]["Named"];
             /** @description As it is before the swap. */
             b: components["schemas"]["Named"];
             namespace: string;
+        };
+        SweeperInfo: {
+            /**
+             * Format: int64
+             * @description How long the oldest record has been due. No name waits for the sweeper.
+             */
+            lagMs: number;
         };
         SweepInputBody: {
             /**
@@ -936,6 +1079,14 @@ export interface components {
              */
             graceMs?: number;
         };
+        WebhooksInfo: {
+            enabled: boolean;
+            /**
+             * Format: int64
+             * @description The age of the oldest event that waits, of the webhooks for which this server delivers.
+             */
+            lagMs: number;
+        };
         WebhookStatus: {
             /**
              * Format: int64
@@ -1012,19 +1163,24 @@ export type EventKind = components['schemas']['EventKind'];
 export type EventsPage = components['schemas']['EventsPage'];
 export type ExtendInputBody = components['schemas']['ExtendInputBody'];
 export type Failure = components['schemas']['Failure'];
+export type FeedInfo = components['schemas']['FeedInfo'];
 export type Finding = components['schemas']['Finding'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
+export type Grant = components['schemas']['Grant'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
 export type Holds = components['schemas']['Holds'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
+export type Me = components['schemas']['Me'];
 export type Name = components['schemas']['Name'];
 export type NameCount = components['schemas']['NameCount'];
 export type Named = components['schemas']['Named'];
 export type NameInBody = components['schemas']['NameInBody'];
 export type NamesPage = components['schemas']['NamesPage'];
 export type OneAvailability = components['schemas']['OneAvailability'];
+export type Policies = components['schemas']['Policies'];
+export type PolicyInfo = components['schemas']['PolicyInfo'];
 export type Problem = components['schemas']['Problem'];
 export type Reason = components['schemas']['Reason'];
 export type Recanonicalization = components['schemas']['Recanonicalization'];
@@ -1039,12 +1195,15 @@ export type ReserveFirstInputBody = components['schemas']['ReserveFirstInputBody
 export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
 export type Result = components['schemas']['Result'];
+export type ServerInfo = components['schemas']['ServerInfo'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type State = components['schemas']['State'];
 export type Stats = components['schemas']['Stats'];
 export type Status = components['schemas']['Status'];
+export type StoreInfo = components['schemas']['StoreInfo'];
 export type SwapInputBody = components['schemas']['SwapInputBody'];
+export type SweeperInfo = components['schemas']['SweeperInfo'];
 export type SweepInputBody = components['schemas']['SweepInputBody'];
 export type SweepReport = components['schemas']['SweepReport'];
 export type TransferInputBody = components['schemas']['TransferInputBody'];
@@ -1054,6 +1213,7 @@ export type WebhookChange = components['schemas']['WebhookChange'];
 export type WebhookList = components['schemas']['WebhookList'];
 export type WebhookRequest = components['schemas']['WebhookRequest'];
 export type WebhookRotation = components['schemas']['WebhookRotation'];
+export type WebhooksInfo = components['schemas']['WebhooksInfo'];
 export type WebhookStatus = components['schemas']['WebhookStatus'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
