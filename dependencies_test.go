@@ -70,7 +70,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dibscache dibsclient dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/demo internal/engine internal/health internal/server internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/demo internal/engine internal/health internal/server internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.

@@ -4,9 +4,8 @@ import "./styles/layout.css";
 import "./styles/parts.css";
 import { render } from "preact";
 import { App } from "./app/App";
-import { loadSession, returnFromIssuer } from "./data/session";
+import { loadSession } from "./data/session";
 
-returnFromIssuer();
 void loadSession();
 
 const root = document.getElementById("app");

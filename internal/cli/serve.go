@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dashboard"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/embedded"
@@ -213,7 +214,12 @@ func storesOf(cfg *config.Config) []server.StoreInfo {
 }
 
 // dashboard returns the files of the dashboard, or nil for none.
-func (sv *service) dashboard() fs.FS { return nil }
+func (sv *service) dashboard() fs.FS {
+	if sv.config.Dashboard != config.On {
+		return nil
+	}
+	return dashboard.Files()
+}
 
 // openEvery is the pause between attempts to open a store.
 const openEvery = 250 * time.Millisecond

@@ -8,7 +8,7 @@ export type { CallOptions, Options } from "./http.js";
 export type { WatchOptions } from "./watch.js";
 export type {
   Activity, ActivityBucket, Code, ConflictBucket, Conflicts, DeadLetter, DeadLetterPage, DeadLettersResent, Entity, EntityInfo, Event, EventKind,
-  EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal, Result, Snapshot, State, Stats, Status, Webhook, WebhookAttempt, WebhookChange,
+  EventsPage, Grant, History, Holder, Me, NameCount, NamesPage, Policies, PolicyInfo, Reason, Refusal, Result, ServerInfo, Snapshot, State, Stats, Status, Webhook, WebhookAttempt, WebhookChange,
   WebhookRequest, WebhookStatus,
 } from "./schema.js";
-export type { Contested, Found, Me, Policies, ServerInfo } from "./pending.js";
+export type { Contested, Found, Key } from "./pending.js";

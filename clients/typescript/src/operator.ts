@@ -16,17 +16,17 @@ export class Operator {
   }
 
   /** Says who the caller is, and which rights it has. */
-  async me(options?: CallOptions): Promise<pending.Me> {
+  async me(options?: CallOptions): Promise<api.Me> {
     return this.#get("/v1/me", {}, options);
   }
 
   /** The server's version, clock, stores and limits, and how far its background work is behind. */
-  async server(options?: CallOptions): Promise<pending.ServerInfo> {
+  async server(options?: CallOptions): Promise<api.ServerInfo> {
     return this.#get("/v1/server", {}, options);
   }
 
   /** The policies in force, and what differs from the default. */
-  async policies(options?: CallOptions): Promise<pending.Policies> {
+  async policies(options?: CallOptions): Promise<api.Policies> {
     return this.#get("/v1/policies", {}, options);
   }
 
@@ -47,6 +47,21 @@ export class Operator {
     const { signal, ...query } = options ?? {};
     const page = await this.#get<api.NamesPage>("/v1/names", { state: "held", order: "end", ...query }, signal && { signal });
     return page.names;
+  }
+
+  /** Lists the API keys, without their secrets. */
+  async keys(options?: CallOptions): Promise<pending.Key[]> {
+    return (await this.#get<{ keys: pending.Key[] }>("/v1/keys", {}, options)).keys;
+  }
+
+  /** Makes a key. Only this answer has its secret. */
+  async createKey(request: { name: string; grants: api.Grant[]; expiresAt?: string }, options?: CallOptions): Promise<pending.Key> {
+    return this.#http.call(post("/v1/keys", request, false, options));
+  }
+
+  /** Ends a key, and the sessions and streams that it opened. */
+  async revokeKey(name: string, options?: CallOptions): Promise<void> {
+    await this.#http.call({ ...options, method: "DELETE", path: `/v1/keys/${encodeURIComponent(name)}`, repeatable: false });
   }
 
   /** Lists the webhooks. */

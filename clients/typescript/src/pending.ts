@@ -1,11 +1,26 @@
-import type { EntityInfo, Name } from "./schema.js";
-export interface Me { principal?: string; signedInBy: string; expiresAt?: string; readOnly: boolean; grants: { verbs: string[]; namespaces: string[] }[] }
-export interface ServerInfo {
-  version: string; now: string; startedAt: string; dashboard: boolean;
-  stores: { store: string; engine: string; scopes?: string[]; reads: boolean; writes: boolean; cause?: string }[];
-  sweeper?: { lastAt?: string; lagMs: number }; feed?: { lagMs: number; streams: number }; webhooks?: { enabled: boolean; lagMs: number };
-  limits?: Record<string, string>;
+import type { EntityInfo, Grant, Name } from "./schema.js";
+
+/** What a search found. */
+export interface Found {
+  names: Name[];
+  entities: EntityInfo[];
+  more?: boolean;
 }
-export interface Policies { policies: { namespace: string; profile: string; settings: Record<string, string>; differs: string[] }[] }
-export interface Found { names: Name[]; entities: EntityInfo[]; more?: boolean }
-export interface Contested { names: { name: Name; count: number }[] }
+
+/** The names that were refused most often. */
+export interface Contested {
+  names: { name: Name; count: number }[];
+}
+
+/** An API key, without its secret unless it was made just now. */
+export interface Key {
+  name: string;
+  prefix?: string;
+  grants: Grant[];
+  createdAt?: string;
+  createdBy?: string;
+  expiresAt?: string;
+  /** The line of the file that declares it: such a key cannot be revoked by a call. */
+  declaredIn?: string;
+  secret?: string;
+}

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { Conflicts } from "../pages/conflicts/Conflicts";
 import { EntityPage } from "../pages/entity/EntityPage";
 import { Events } from "../pages/events/Events";
+import { Keys } from "../pages/keys/Keys";
 import { NamePage } from "../pages/name/NamePage";
 import { Overview } from "../pages/overview/Overview";
 import { Playground } from "../pages/playground/Playground";
@@ -36,6 +37,7 @@ export const menu: Page[] = [
   { path: "conflicts", title: "Conflicts", icon: "conflicts", group: "look", key: "c", needs: "stats", show: () => <Conflicts /> },
   { path: "suspects", title: "Suspects", icon: "suspects", group: "work", key: "s", needs: "list", show: () => <Suspects /> },
   { path: "webhooks", title: "Webhooks", icon: "webhooks", group: "work", key: "w", needs: "webhooks", show: (place) => <Webhooks id={place.parts[1]} /> },
+  { path: "keys", title: "Keys", icon: "keys", group: "work", key: "k", needs: "keys", show: () => <Keys /> },
   { path: "policies", title: "Policies", icon: "policies", group: "work", key: "l", show: () => <Policies /> },
 ];
 

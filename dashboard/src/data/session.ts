@@ -52,19 +52,9 @@ export async function signIn(key: string): Promise<void> {
   await loadSession();
 }
 
-const returnKey = "return";
-
-/** Leaves for the sign-in page of an issuer, and remembers the page. */
+/** Leaves for the sign-in page of an issuer, which leads back to this page. */
 export function signInWith(issuer: string): void {
-  sessionStorage.setItem(returnKey, location.hash);
-  location.href = `/auth/oidc/start?issuer=${encodeURIComponent(issuer)}&return=/`;
-}
-
-/** Goes back to the page from which the caller left to sign in. */
-export function returnFromIssuer(): void {
-  const hash = sessionStorage.getItem(returnKey);
-  sessionStorage.removeItem(returnKey);
-  if (hash && !location.hash) location.hash = hash;
+  location.href = `/auth/oidc/start?issuer=${encodeURIComponent(issuer)}&return=${encodeURIComponent(`/${location.hash}`)}`;
 }
 
 export async function signOut(): Promise<void> {

@@ -1,9 +1,9 @@
-import type { Policies as PolicyList, ServerInfo } from "@calldibs/client";
+import type { PolicyInfo, ServerInfo } from "@calldibs/client";
 import { operator } from "../../data/api";
 import { useResource } from "../../data/resource";
 import { Card } from "../../parts/Card";
-import { Empty } from "../../parts/Empty";
 import { Problem } from "../../parts/Problem";
+import { duration } from "../../parts/Time";
 
 /** What is in force: policies, routes and limits. They are changed in the server's file. */
 export function Policies() {
@@ -13,7 +13,6 @@ export function Policies() {
     <div class="page">
       <header><h1>Policies</h1><p>What this server goes by. Its configuration file sets it; SIGHUP reads policies again.</p></header>
       <Problem error={policies.error} />
-      {policies.value?.policies.length === 0 && <div class="card"><Empty title="No policies of its own"><p>Every namespace has the default policy.</p></Empty></div>}
       {policies.value?.policies.map((policy) => <Policy key={policy.namespace} policy={policy} />)}
       {server.value && <Routes server={server.value} />}
       {server.value?.limits && <Limits limits={server.value.limits} />}
@@ -21,37 +20,57 @@ export function Policies() {
   );
 }
 
-function Policy({ policy }: { policy: PolicyList["policies"][number] }) {
-  const title = policy.namespace === "*" ? "All other namespaces" : policy.namespace;
-  const differs = new Set(policy.differs);
+function Policy({ policy }: { policy: PolicyInfo }) {
+  const title = policy.namespace === "*" ? "All other namespaces" : <span class="name">{policy.namespace}</span>;
+  const { differs } = policy;
   return (
-    <Card title={<span class="name">{title}</span>} end={<span class="soft small">profile {policy.profile}{differs.size > 0 && `, ${differs.size} ${differs.size === 1 ? "setting differs" : "settings differ"} from the default`}</span>}>
+    <Card title={title} end={differs.length > 0 && <span class="soft small">{differs.length} {differs.length === 1 ? "setting differs" : "settings differ"} from the default</span>}>
       <dl class="settings body">
-        {Object.entries(policy.settings).map(([name, value]) => (
-          <div key={name} class={differs.has(name) ? "differs" : ""}><dt>{name}</dt><dd>{value}{differs.has(name) && <span class="hidden"> (differs from the default)</span>}</dd></div>
+        {settings(policy).map(([member, label, value]) => (
+          <div key={member} class={differs.includes(member) ? "differs" : ""}>
+            <dt>{label}</dt>
+            <dd>{value}{differs.includes(member) && <span class="hidden"> (differs from the default)</span>}</dd>
+          </div>
         ))}
       </dl>
     </Card>
   );
 }
 
+/** The settings in the order in which a name meets them: member, label, value. */
+function settings(policy: PolicyInfo): [member: keyof PolicyInfo, label: string, value: string][] {
+  const yes = (is: boolean) => (is ? "yes" : "no");
+  return [
+    ["profile", "Profile", policy.profile],
+    ["lookAlikes", "Look-alikes refused", yes(policy.lookAlikes)],
+    ["reservedWords", "Reserved words", yes(policy.reservedWords)],
+    ["blind", "Values hashed", yes(policy.blind)],
+    ["defaultTtlMs", "Hold", duration(policy.defaultTtlMs)],
+    ["minTtlMs", "Shortest hold", duration(policy.minTtlMs)],
+    ["maxTtlMs", "Longest hold", duration(policy.maxTtlMs)],
+    ["maxHoldMs", "With extensions", duration(policy.maxHoldMs)],
+    ["maxHolds", "Holds of a caller", policy.maxHolds ? String(policy.maxHolds) : "no bound"],
+    ["witness", "Witness", yes(policy.witness)],
+    ["manyPerEntity", "Many names of an entity", yes(policy.manyPerEntity)],
+    ["aliasRetentionMs", "Old names redirect", policy.aliasRetentionMs ? duration(policy.aliasRetentionMs) : "for good"],
+    ["redirectStatus", "Redirect", String(policy.redirectStatus)],
+    ["archivedStatus", "Archived", String(policy.archivedStatus)],
+    ["quarantineMs", "Quarantine", policy.quarantineMs ? duration(policy.quarantineMs) : "none"],
+    ["holdHistoryMs", "Hold history", duration(policy.holdHistoryMs)],
+  ];
+}
+
 function Routes({ server }: { server: ServerInfo }) {
   return (
     <Card title="Routes">
-      <div class="scroll">
-        <table>
-          <thead><tr><th scope="col">Store</th><th scope="col">Engine</th><th scope="col">Scopes</th><th scope="col">State</th></tr></thead>
-          <tbody>
-            {server.stores.map((store) => (
-              <tr key={store.store}>
-                <td class="name">{store.store}</td><td>{store.engine}</td>
-                <td class="name">{store.scopes?.length ? store.scopes.join(", ") : "all others"}</td>
-                <td>{store.writes ? <span class="badge active">writable</span> : <span class="badge bad">{store.reads ? "only reads" : "gone"}</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ul class="lines">
+        {server.stores.map((store) => (
+          <li key={store.store}>
+            <span class="line"><span class="name">{store.store}</span> <span class="soft">{store.engine}, {store.scopes?.length ? `scopes ${store.scopes.join(", ")}` : "all scopes without a route"}</span></span>
+            {store.writes ? <span class="badge active">writable</span> : <span class="badge bad">{store.reads ? "only reads" : "gone"}</span>}
+          </li>
+        ))}
+      </ul>
     </Card>
   );
 }
