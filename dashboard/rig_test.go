@@ -273,10 +273,10 @@ func (p *tab) goTo(hash string) {
 	eval[string](p, "location.hash = %s", quoted(hash))
 }
 
-// click waits for a button or link with a text, and clicks it.
+// click waits for a button or link with a text, in a dialog if one is open, and clicks it.
 func (p *tab) click(text string) {
 	p.Helper()
-	const find = `[...document.querySelectorAll("dialog[open] button, dialog[open] a, button, a, [role=option]")].find((e) => (e.innerText.trim() === %[1]s || e.ariaLabel === %[1]s) && !e.disabled)`
+	const find = `[...(document.querySelector("dialog[open]") ?? document).querySelectorAll("button, a, [role=option]")].find((e) => (e.innerText.trim() === %[1]s || e.ariaLabel === %[1]s) && !e.disabled)`
 	p.holds(find, quoted(text))
 	eval[bool](p, "("+find+".click(), true)", quoted(text))
 }

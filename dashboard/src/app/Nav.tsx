@@ -31,7 +31,7 @@ export function Nav({ open, onLeave }: { open: boolean; onLeave: () => void }) {
         <Group title="Work" pages={menu.filter((page) => page.group === "work")} />
       </nav>
       <footer>
-        <span class="wrap">{session.value.principal ?? "not signed in"}</span>
+        <span class="wrap">{session.value.principal ?? "on this machine, without a key"}</span>
         <a href="/docs/">API documentation</a>
       </footer>
     </aside>

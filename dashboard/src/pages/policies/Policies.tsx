@@ -22,23 +22,26 @@ export function Policies() {
 
 function Policy({ policy }: { policy: PolicyInfo }) {
   const title = policy.namespace === "*" ? "All other namespaces" : <span class="name">{policy.namespace}</span>;
-  const { differs } = policy;
+  const all = settings(policy);
+  const own = all.filter(([member]) => policy.differs.includes(member));
+  const usual = all.filter(([member]) => !policy.differs.includes(member));
+  if (policy.namespace === "*") return <Card title={title} end={<span class="soft small">the default</span>}><Settings of={all} /></Card>;
   return (
-    <Card title={title} end={differs.length > 0 && <span class="soft small">{differs.length} {differs.length === 1 ? "setting differs" : "settings differ"} from the default</span>}>
-      <dl class="settings body">
-        {settings(policy).map(([member, label, value]) => (
-          <div key={member} class={differs.includes(member) ? "differs" : ""}>
-            <dt>{label}</dt>
-            <dd>{value}{differs.includes(member) && <span class="hidden"> (differs from the default)</span>}</dd>
-          </div>
-        ))}
-      </dl>
+    <Card title={title} end={<span class="soft small">{own.length === 0 ? "as the default" : own.length === 1 ? "1 setting of its own" : `${own.length} settings of its own`}</span>}>
+      {own.length > 0 && <Settings of={own} class="own" />}
+      <details class="usual"><summary>As the default: {usual.length} settings</summary><Settings of={usual} /></details>
     </Card>
   );
 }
 
+type Setting = [member: keyof PolicyInfo, label: string, value: string];
+
+function Settings({ of, class: extra = "" }: { of: Setting[]; class?: string }) {
+  return <dl class={`settings body ${extra}`}>{of.map(([member, label, value]) => <div key={member}><dt>{label}</dt><dd>{value}</dd></div>)}</dl>;
+}
+
 /** The settings in the order in which a name meets them: member, label, value. */
-function settings(policy: PolicyInfo): [member: keyof PolicyInfo, label: string, value: string][] {
+function settings(policy: PolicyInfo): Setting[] {
   const yes = (is: boolean) => (is ? "yes" : "no");
   return [
     ["profile", "Profile", policy.profile],
