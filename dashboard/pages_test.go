@@ -2,12 +2,8 @@ package dashboard_test
 
 import (
 	_ "embed"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 
 	"github.com/calldibs/dibs"
 )
@@ -125,34 +121,4 @@ func TestUnusualNames(t *testing.T) {
 
 func escaped(text string) string {
 	return strings.NewReplacer("%", "%25", " ", "%20", "<", "%3C", ">", "%3E", `"`, "%22", "/", "%2F", "&", "%26", "?", "%3F", "#", "%23").Replace(text)
-}
-
-// Screenshots of every page, for the documentation: make screenshots.
-func TestScreenshots(t *testing.T) {
-	folder := os.Getenv("DIBS_SCREENSHOTS")
-	if folder == "" {
-		t.Skip("make screenshots sets the folder")
-	}
-	s := serve(t, t.TempDir(), "127.0.0.1:0")
-	seed(t, s.registry(t, ""))
-	p := open(t, s.url, "")
-	for _, page := range pages {
-		p.goTo(page.hash)
-		p.sees(page.complete)
-		for _, look := range []struct {
-			name          string
-			width, height int64
-			dark          bool
-		}{{"light", 1360, 850, false}, {"dark", 1360, 850, true}, {"narrow", 390, 844, false}, {"narrow-dark", 390, 844, true}} {
-			p.size(look.width, look.height)
-			p.dark(look.dark)
-			picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, page.name+"-"+look.name+".png"), picture, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 }

@@ -14,6 +14,9 @@ type Bucket = "minute" | "hour";
 const sizes = { minute: 60_000, hour: 3_600_000 };
 const spans = { minute: 60, hour: 7 * 24 };
 
+/** A registry that is new shows at least so many buckets, and not an hour of nothing. */
+const least = 15;
+
 /** Reservations, confirmations and refusals over time. */
 export function ActivityCard() {
   const [bucket, setBucket] = useState<Bucket>("minute");
@@ -31,12 +34,13 @@ export function ActivityCard() {
   );
 }
 
-/** Every bucket of the span, also those without activity. */
+/** Every bucket from the first activity of the span on, also those without any. */
 function toSeries(activity: Activity, bucket: Bucket): { times: number[]; series: Series[] } {
   const size = sizes[bucket];
   const last = Math.floor(Date.parse(activity.to) / size);
-  const first = last - spans[bucket] + 1;
-  const times = Array.from({ length: spans[bucket] }, (_, i) => ((first + i) * size) / 1000);
+  const earliest = Math.min(last - least + 1, ...activity.buckets.map((part) => Math.floor(Date.parse(part.start) / size)));
+  const first = Math.max(last - spans[bucket] + 1, earliest);
+  const times = Array.from({ length: last - first + 1 }, (_, i) => ((first + i) * size) / 1000);
   const sum = (count: (bucket: ActivityBucket) => number) => {
     const values = new Array<number>(times.length).fill(0);
     for (const part of activity.buckets) {
