@@ -141,12 +141,17 @@ mutate:
 # The fonts of the screenshots: a text font, and emoji.
 FONTS := fonts-inter fonts-noto-color-emoji
 
-## screenshots: every page of the dashboard, light and dark, wide and narrow, into dashboard/screenshots
+# The pictures of README and docs, and how long the registry lives before they are taken.
+PICTURES := overview-light.png name-light.png rename-light.png
+LIVE     ?= 4m
+
+## screenshots: every page of the dashboard, light and dark, wide and narrow, into dashboard/screenshots; the best into docs/images
 .PHONY: screenshots
 screenshots: deps
 	@dpkg -s $(FONTS) >/dev/null 2>&1 || { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; $$sudo apt-get install -y --no-install-recommends $(FONTS); }
 	mkdir -p dashboard/screenshots
-	DIBS_SCREENSHOTS=$(CURDIR)/dashboard/screenshots $(GO) test -count 1 ./dashboard -run '^TestScreenshots$$'
+	DIBS_SCREENSHOTS=$(CURDIR)/dashboard/screenshots DIBS_SCREENSHOTS_LIVE=$(LIVE) $(GO) test -count 1 ./dashboard -run '^TestScreenshots$$'
+	cp $(addprefix dashboard/screenshots/,$(PICTURES)) docs/images/
 
 ## demo: a tour of Dibs in a minute
 demo:
