@@ -69,23 +69,23 @@ func FailingBackend(err error) Backend { return failing{err} }
 
 type failing struct{ err error }
 
-type anyContext = context.Context // keeps each method below on one line
+type ctx = context.Context // keeps each method below on one line
 
-func (f failing) Apply(anyContext, ApplyRequest) ([]Result, error)                  { return nil, f.err }
-func (f failing) Check(anyContext, CheckRequest) ([]Availability, error)            { return nil, f.err }
-func (f failing) Resolve(anyContext, string, string) (r Resolution, _ error)        { return r, f.err }
-func (f failing) Get(anyContext, Lookup) (n Name, _ error)                          { return n, f.err }
-func (f failing) Entity(anyContext, string, Entity) (e EntityInfo, _ error)         { return e, f.err }
-func (f failing) List(anyContext, NamesQuery) (p NamesPage, _ error)                { return p, f.err }
-func (f failing) History(anyContext, HistoryQuery) (p HistoryPage, _ error)         { return p, f.err }
-func (f failing) WhoHeld(anyContext, string, string, time.Time) (h Holder, _ error) { return h, f.err }
-func (f failing) Events(anyContext, FeedQuery, bool) (p EventPage, _ error)         { return p, f.err }
-func (f failing) Stats(anyContext) (s Stats, _ error)                               { return s, f.err }
-func (f failing) Conflicts(anyContext, ConflictsQuery) ([]ConflictBucket, error)    { return nil, f.err }
-func (f failing) Activity(anyContext, ActivityQuery) (a Activity, _ error)          { return a, f.err }
-func (f failing) Forget(anyContext, ForgetRequest) (r Forgetting, _ error)          { return r, f.err }
-func (f failing) Sweep(anyContext, int) (r SweepReport, _ error)                    { return r, f.err }
-func (f failing) Close() error                                                      { return nil }
-func (f failing) Recanonicalize(anyContext, RecanonicalizeRequest) (r Recanonicalization, _ error) {
+func (f failing) Apply(ctx, ApplyRequest) ([]Result, error)                  { return nil, f.err }
+func (f failing) Check(ctx, CheckRequest) ([]Availability, error)            { return nil, f.err }
+func (f failing) Resolve(ctx, string, string) (r Resolution, _ error)        { return r, f.err }
+func (f failing) Get(ctx, Lookup) (n Name, _ error)                          { return n, f.err }
+func (f failing) Entity(ctx, string, Entity) (e EntityInfo, _ error)         { return e, f.err }
+func (f failing) List(ctx, NamesQuery) (p NamesPage, _ error)                { return p, f.err }
+func (f failing) History(ctx, HistoryQuery) (p HistoryPage, _ error)         { return p, f.err }
+func (f failing) WhoHeld(ctx, string, string, time.Time) (h Holder, _ error) { return h, f.err }
+func (f failing) Events(ctx, FeedQuery, bool) (p EventPage, _ error)         { return p, f.err }
+func (f failing) Stats(ctx) (s Stats, _ error)                               { return s, f.err }
+func (f failing) Conflicts(ctx, ConflictsQuery) ([]ConflictBucket, error)    { return nil, f.err }
+func (f failing) Activity(ctx, ActivityQuery) (a Activity, _ error)          { return a, f.err }
+func (f failing) Forget(ctx, ForgetRequest) (r Forgetting, _ error)          { return r, f.err }
+func (f failing) Sweep(ctx, int) (r SweepReport, _ error)                    { return r, f.err }
+func (f failing) Close() error                                               { return nil }
+func (f failing) Recanonicalize(ctx, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }

@@ -6,10 +6,8 @@ import "time"
 type CheckRequest struct {
 	Namespace string
 	Values    []string // at most 100
-	// Entity is the intended owner: its own quarantined names are available. Zero means none.
-	Entity Entity
-	// Suggest is how many free names to offer for each unavailable value, at most 10.
-	Suggest int
+	Entity    Entity   // the intended owner: its own quarantined names are available; zero means none
+	Suggest   int      // how many free names to offer for each unavailable value, at most 10
 	// Parts are words to make suggestions from, such as a surname, a city or a year: at most 8,
 	// the best first. Numbers and random letters come after them.
 	Parts []string
@@ -58,11 +56,12 @@ type EntityInfo struct {
 
 // NamesQuery selects names.
 type NamesQuery struct {
-	Namespace string // empty means all
-	State     State  // empty means all except [Free]
-	Prefix    string // of the canonical form; empty means all
-	Limit     int    // zero means 100; at most 1,000
-	Cursor    string // [NamesPage.Next] of the previous page; empty means the first page
+	Namespace    string        // empty means all
+	State        State         // empty means all except [Free]
+	Prefix       string        // of the canonical form; empty means all
+	Limit        int           // zero means 100; at most 1,000
+	Cursor       string        // [NamesPage.Next] of the previous page; empty means the first page
+	EndingWithin time.Duration // selects the holds that end within it, soonest first, on one page
 }
 
 // NamesPage is a page of a listing, ordered by namespace and canonical form.

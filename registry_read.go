@@ -121,8 +121,7 @@ func (r *Registry) Conflicts(ctx context.Context, query ConflictsQuery) ([]Confl
 	return r.backend.Conflicts(ctx, query)
 }
 
-// Activity returns how much happened, by namespace and minute or hour. What other processes did
-// in the last seconds may be missing, and so may the last seconds of a process that crashed.
+// Activity returns how much happened. What other processes did in the last seconds may be missing.
 func (r *Registry) Activity(ctx context.Context, query ActivityQuery) (Activity, error) {
 	return r.backend.Activity(ctx, query)
 }

@@ -100,6 +100,9 @@ func (c *client) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		"namespace", query.Namespace, "state", string(query.State), "prefix", query.Prefix,
 		"limit", pageSize(query.Limit), "cursor", query.Cursor,
 	)
+	if query.EndingWithin != 0 {
+		q.Set("endingWithinMs", strconv.FormatInt(query.EndingWithin.Milliseconds(), 10))
+	}
 	return fetch(ctx, c, get("list", "/v1/names", q), wire.NamesPage.NamesPage)
 }
 

@@ -286,6 +286,9 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
+	if query.EndingWithin != 0 {
+		return mergeEnding(pages, pageSize(query.Limit, defaultPage)), nil
+	}
 	var all dibs.NamesPage
 	var more bool
 	for _, page := range pages {
@@ -300,6 +303,16 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		all.Next = encodePosition(positionOf(all.Names[len(all.Names)-1]))
 	}
 	return all, nil
+}
+
+// mergeEnding merges lists of holds by their end.
+func mergeEnding(pages []dibs.NamesPage, limit int) (all dibs.NamesPage) {
+	for _, page := range pages {
+		all.Names = append(all.Names, page.Names...)
+	}
+	slices.SortStableFunc(all.Names, func(a, b dibs.Name) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	all.Names = all.Names[:min(limit, len(all.Names))]
+	return all
 }
 
 // positionOf returns the position of a name in the lists of engines. A forgotten name has no

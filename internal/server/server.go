@@ -131,6 +131,7 @@ func New(cfg Config) *Server {
 	s.registerWatch()
 	s.registerOperate()
 	s.registerWebhooks()
+	s.registerSearch()
 	s.registerInfo()
 	nameEnums(s.api.OpenAPI().Components.Schemas.Map())
 	s.registerSignIn()

@@ -371,6 +371,13 @@ export interface components {
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
         };
+        Found: {
+            entities: components["schemas"]["EntityInfo"][];
+            /** @description There are more names. */
+            more: boolean;
+            /** @description Exact matches, then names that begin with the text. */
+            names: components["schemas"]["Name"][];
+        };
         Grant: {
             /**
              * @description * for all, acme.* for a scope and all below it, or one namespace.
@@ -895,6 +902,18 @@ export interface components {
              */
             version?: number;
         };
+        SearchInputBody: {
+            /**
+             * Format: int64
+             * @description How many names. Default: 10.
+             */
+            limit?: number;
+            /**
+             * @description What to look for.
+             * @example Alice & Bob
+             */
+            text: string;
+        };
         ServerInfo: {
             feed: components["schemas"]["FeedInfo"];
             /** @description The limits of this server, off if there is none. Only for callers with the right stats in all namespaces. */
@@ -1167,6 +1186,7 @@ export type FeedInfo = components['schemas']['FeedInfo'];
 export type Finding = components['schemas']['Finding'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
+export type Found = components['schemas']['Found'];
 export type Grant = components['schemas']['Grant'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
@@ -1195,6 +1215,7 @@ export type ReserveFirstInputBody = components['schemas']['ReserveFirstInputBody
 export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
 export type Result = components['schemas']['Result'];
+export type SearchInputBody = components['schemas']['SearchInputBody'];
 export type ServerInfo = components['schemas']['ServerInfo'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
