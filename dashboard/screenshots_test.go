@@ -69,7 +69,7 @@ func live(t *testing.T, reg *dibs.Registry, howLong string) {
 	began, turn := time.Now(), 0
 	for ; time.Since(began) < span; time.Sleep(100 * time.Millisecond) {
 		turn++
-		hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: fmt.Sprintf("guest %d", turn), Entity: wedding(turn)})
+		hold, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: fmt.Sprintf("guest %d", turn), Entity: wedding(5000 + turn)})
 		if err != nil {
 			t.Fatal(err)
 		}

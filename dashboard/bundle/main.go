@@ -43,14 +43,15 @@ func write(folder string, files map[string][]byte) error {
 
 // libraries says where the bundle finds what the sources import by name. The files are copies, so that the build needs no node.
 var libraries = map[string]string{
-	"preact":               "third_party/preact/preact.js",
-	"preact/hooks":         "third_party/preact/hooks.js",
-	"preact/jsx-runtime":   "third_party/preact/jsx-runtime.js",
-	"@preact/signals-core": "third_party/signals/signals-core.js",
-	"@preact/signals":      "third_party/signals/signals.js",
-	"uplot":                "third_party/uplot/uPlot.js",
-	"uplot/uPlot.css":      "third_party/uplot/uPlot.css",
-	"@calldibs/client":     "../clients/typescript/src/index.ts",
+	"preact":                    "third_party/preact/preact.js",
+	"preact/hooks":              "third_party/preact/hooks.js",
+	"preact/jsx-runtime":        "third_party/preact/jsx-runtime.js",
+	"@preact/signals-core":      "third_party/signals/signals-core.js",
+	"@preact/signals":           "third_party/signals/signals.js",
+	"uplot":                     "third_party/uplot/uPlot.js",
+	"uplot/uPlot.css":           "third_party/uplot/uPlot.css",
+	"@calldibs/client":          "../clients/typescript/src/index.ts",
+	"@calldibs/client/operator": "../clients/typescript/src/operator.ts",
 }
 
 // bundle returns the files of dist by their names, built from the dashboard in folder.

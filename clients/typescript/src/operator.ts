@@ -1,11 +1,27 @@
 import { Http, type Call, type CallOptions, type Options } from "./http.js";
-import type * as pending from "./pending.js";
 import type * as api from "./schema.js";
+
+export type { DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
+
+/** An API key, without its secret unless it was made just now. */
+export interface Key {
+  name: string;
+  /** The beginning of its secret. */
+  prefix?: string;
+  grants: api.Grant[];
+  createdAt?: string;
+  createdBy?: string;
+  expiresAt?: string;
+  /** The line of the file that declares it: such a key cannot be revoked by a call. */
+  declaredIn?: string;
+  /** Only in the answer that makes it. */
+  secret?: string;
+}
 
 const post = (path: string, body: unknown, repeatable: boolean, options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
 
 /**
- * The calls of operators, with which a dashboard or a script looks at a server and works on its webhooks. It takes the same
+ * The calls of operators, with which a dashboard or a script looks at a server and works on its keys and webhooks. It takes the same
  * options as {@link Dibs}, and throws the same errors.
  */
 export class Operator {
@@ -31,31 +47,25 @@ export class Operator {
   }
 
   /** Finds names and entities by a name in any spelling, a key, a reservation id, an entity, or the beginning of a name. */
-  async search(text: string, options?: CallOptions & { limit?: number }): Promise<pending.Found> {
+  async search(text: string, options?: CallOptions & { limit?: number }): Promise<api.Found> {
     const { signal, ...rest } = options ?? {};
     return this.#http.call(post("/v1/search", { text, ...rest }, true, signal && { signal }));
   }
 
-  /** The names that were refused most often. */
-  async contested(options?: CallOptions & { namespace?: string; from?: Date; to?: Date; limit?: number }): Promise<pending.Contested> {
-    const { signal, namespace, from, to, limit } = options ?? {};
-    return this.#get("/v1/stats/contested", { namespace, from: from?.toISOString(), to: to?.toISOString(), limit }, signal && { signal });
-  }
-
-  /** Holds, those that end soonest first. */
-  async endingHolds(options?: CallOptions & { namespace?: string; limit?: number }): Promise<api.Name[]> {
-    const { signal, ...query } = options ?? {};
-    const page = await this.#get<api.NamesPage>("/v1/names", { state: "held", order: "end", ...query }, signal && { signal });
+  /** Holds that end within an hour, or within `withinMs`, those that end soonest first. */
+  async endingHolds(options?: CallOptions & { withinMs?: number; namespace?: string; limit?: number }): Promise<api.Name[]> {
+    const { signal, withinMs = 3_600_000, ...query } = options ?? {};
+    const page = await this.#get<api.NamesPage>("/v1/names", { endingWithinMs: withinMs, ...query }, signal && { signal });
     return page.names;
   }
 
   /** Lists the API keys, without their secrets. */
-  async keys(options?: CallOptions): Promise<pending.Key[]> {
-    return (await this.#get<{ keys: pending.Key[] }>("/v1/keys", {}, options)).keys;
+  async keys(options?: CallOptions): Promise<Key[]> {
+    return (await this.#get<{ keys: Key[] }>("/v1/keys", {}, options)).keys;
   }
 
   /** Makes a key. Only this answer has its secret. */
-  async createKey(request: { name: string; grants: api.Grant[]; expiresAt?: string }, options?: CallOptions): Promise<pending.Key> {
+  async createKey(request: { name: string; grants: api.Grant[]; expiresAt?: string }, options?: CallOptions): Promise<Key> {
     return this.#http.call(post("/v1/keys", request, false, options));
   }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { Dibs, DibsError, Operator } from "../src/index.js";
+import { Dibs, DibsError } from "../src/index.js";
+import { Operator } from "../src/operator.js";
 import { fresh, server } from "./harness.js";
 
 const { url } = await server();
@@ -45,14 +46,25 @@ test("paths and bodies of the calls that work on keys and letters", async () => 
   await other.revokeKey("a/b");
   await other.resendDeadLetter("wh 1", "dl/1");
   await other.testWebhook("wh");
-  await other.contested({ limit: 3 });
   await other.endingHolds({ limit: 2, namespace: "slug" });
   await other.search("alice", { limit: 5 });
   http.close();
   assert.deepEqual(seen, [
     "GET /v1/keys", "POST /v1/keys", "DELETE /v1/keys/a%2Fb", "POST /v1/webhooks/wh%201/deadletters/dl%2F1/resend", "POST /v1/webhooks/wh/test",
-    "GET /v1/stats/contested?limit=3", "GET /v1/names?state=held&order=end&limit=2&namespace=slug", "POST /v1/search",
+    "GET /v1/names?endingWithinMs=3600000&limit=2&namespace=slug", "POST /v1/search",
   ]);
+});
+
+test("a search finds names and entities, and holds are listed by their end", async () => {
+  const value = fresh();
+  const hold = await dibs.reserve({ namespace: "slug", value, ttlMs: 2000, entity: { type: "user", id: value } });
+  const { names } = await operator.search(value.toUpperCase());
+  assert.deepEqual(names.map((name) => name.reservationId), [hold.reservationId]);
+  const ending = await operator.endingHolds({ withinMs: 3000 });
+  assert.ok(ending.some((name) => name.reservationId === hold.reservationId));
+  const owner = { type: "user", id: value };
+  await dibs.confirm({ reservationId: hold.reservationId, token: hold.token, entity: owner });
+  assert.deepEqual((await operator.search(`user/${value}`)).entities.map(({ entity }) => entity), [owner]);
 });
 
 test("activity counts what happened", async () => {

@@ -1,4 +1,5 @@
-import { Dibs, DibsError, Operator } from "@calldibs/client";
+import { Dibs, DibsError } from "@calldibs/client";
+import { Operator } from "@calldibs/client/operator";
 import { watchedFetch } from "./connection";
 
 const options = { url: location.origin, fetch: watchedFetch };

@@ -1,4 +1,5 @@
-import { type Me, DibsError } from "@calldibs/client";
+import { DibsError } from "@calldibs/client";
+import type { Me } from "@calldibs/client/operator";
 import { effect, signal } from "@preact/signals";
 import { operator } from "./api";
 import { reconnects, refusals, watchedFetch } from "./connection";

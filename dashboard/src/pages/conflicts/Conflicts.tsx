@@ -2,16 +2,16 @@ import "./conflicts.css";
 import type { ConflictBucket } from "@calldibs/client";
 import { dibs } from "../../data/api";
 import { useResource } from "../../data/resource";
-import { number } from "../../parts/Badge";
 import { Card } from "../../parts/Card";
 import { Empty } from "../../parts/Empty";
+import { Meters } from "../../parts/Meters";
 import { Problem } from "../../parts/Problem";
-import { ContestedCard } from "../overview/ContestedCard";
 import { HeatMap } from "./HeatMap";
+import { reasonText, sumsBy } from "./sums";
 
 const days = 7;
 
-/** Who did not get the name they wanted: when, why, and which. */
+/** Who did not get the name they wanted: when, why, and where. */
 export function Conflicts() {
   const from = new Date(Date.now() - days * 86_400_000);
   const conflicts = useResource("conflicts", (signal) => dibs.conflicts({ from, signal }), { everyMs: 10_000 });
@@ -24,27 +24,19 @@ export function Conflicts() {
         {conflicts.value && buckets.length === 0 ? <Empty title="No conflicts"><p>Every caller got the name it asked for. The playground's race makes some.</p></Empty> : <HeatMap buckets={buckets} days={days} />}
       </div></Card>
       <div class="grid">
-        <Sums title="By reason" buckets={buckets} by={(bucket) => bucket.reason.replace("_", " ")} />
+        <Sums title="By reason" buckets={buckets} by={(bucket) => reasonText(bucket.reason)} />
         <Sums title="By namespace" buckets={buckets} by={(bucket) => bucket.namespace} />
-        <ContestedCard />
       </div>
     </div>
   );
 }
 
 function Sums({ title, buckets, by }: { title: string; buckets: ConflictBucket[]; by: (bucket: ConflictBucket) => string }) {
-  const sums = new Map<string, number>();
-  for (const bucket of buckets) sums.set(by(bucket), (sums.get(by(bucket)) ?? 0) + bucket.count);
-  const sorted = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 10);
-  const most = Math.max(1, ...sorted.map(([, n]) => n));
+  const sums = sumsBy(buckets, by, 10);
   return (
-    <Card title={title} class="span-sums">
-      {sorted.length === 0 && <Empty title="None" />}
-      <ul class="lines">
-        {sorted.map(([label, n]) => (
-          <li key={label}><span class="line">{label}</span><meter class="end" min={0} max={most} value={n} aria-label={`${n} refusals`} /><span class="figure">{number(n)}</span></li>
-        ))}
-      </ul>
+    <Card title={title} class="span-6">
+      {sums.length === 0 && <Empty title="None" />}
+      <Meters of={sums} what="refusals" />
     </Card>
   );
 }

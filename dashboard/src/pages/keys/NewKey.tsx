@@ -1,4 +1,4 @@
-import type { Key } from "@calldibs/client";
+import type { Key } from "@calldibs/client/operator";
 import { useState } from "preact/hooks";
 import { explain, operator } from "../../data/api";
 import { Code } from "../../parts/Code";

@@ -1,4 +1,4 @@
-import type { ServerInfo } from "@calldibs/client";
+import type { ServerInfo } from "@calldibs/client/operator";
 import type { ComponentChildren } from "preact";
 import { operator } from "../../data/api";
 import { now } from "../../data/clock";

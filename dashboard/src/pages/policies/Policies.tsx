@@ -1,4 +1,4 @@
-import type { PolicyInfo, ServerInfo } from "@calldibs/client";
+import type { PolicyInfo, ServerInfo } from "@calldibs/client/operator";
 import { operator } from "../../data/api";
 import { useResource } from "../../data/resource";
 import { Card } from "../../parts/Card";

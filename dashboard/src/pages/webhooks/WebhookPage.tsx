@@ -1,4 +1,4 @@
-import type { DeadLetter, Webhook } from "@calldibs/client";
+import type { DeadLetter, Webhook } from "@calldibs/client/operator";
 import { useState } from "preact/hooks";
 import { explain, operator } from "../../data/api";
 import { useResource } from "../../data/resource";

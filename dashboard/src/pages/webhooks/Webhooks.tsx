@@ -1,4 +1,4 @@
-import type { Webhook } from "@calldibs/client";
+import type { Webhook } from "@calldibs/client/operator";
 import { useState } from "preact/hooks";
 import { link } from "../../app/router";
 import { operator } from "../../data/api";
