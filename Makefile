@@ -94,6 +94,7 @@ race: deps
 lint: $(GOFUMPT) $(GOLANGCI)
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
+	cd dashboard && npm ci --no-audit --no-fund && npm run lint
 
 ## fmt: format all Go files
 fmt: $(GOFUMPT)
@@ -140,6 +141,21 @@ microbench: deps
 mutate:
 	$(GO) run ./internal/mutate
 
+# The fonts of the screenshots: a text font, and emoji.
+FONTS := fonts-inter fonts-noto-color-emoji
+
+# The pictures of README and docs, and how long the registry lives before they are taken.
+PICTURES := overview-light.png name-light.png rename-light.png
+LIVE     ?= 4m
+
+## screenshots: every page of the dashboard, light and dark, wide and narrow, into dashboard/screenshots; the best into docs/images
+.PHONY: screenshots
+screenshots: deps
+	@dpkg -s $(FONTS) >/dev/null 2>&1 || { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; $$sudo apt-get install -y --no-install-recommends $(FONTS); }
+	mkdir -p dashboard/screenshots
+	DIBS_SCREENSHOTS=$(CURDIR)/dashboard/screenshots DIBS_SCREENSHOTS_LIVE=$(LIVE) $(GO) test -count 1 ./dashboard -run '^TestScreenshots$$'
+	cp $(addprefix dashboard/screenshots/,$(PICTURES)) docs/images/
+
 ## demo: a tour of Dibs in a minute
 demo:
 	$(GO) run ./cmd/dibs demo
@@ -147,7 +163,7 @@ demo:
 # Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, nginx, Caddy, and ip
+## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, Chromium, nginx, Caddy, and ip
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -155,6 +171,7 @@ deps:
 		[ -x "$$(pg_config --bindir 2>/dev/null)/postgres" ] || $(MAKE) --no-print-directory install-postgresql
 	@$(PYTHON) -c 'import setuptools, wheel' 2>/dev/null || $(MAKE) --no-print-directory install-python
 	@command -v npm >/dev/null || $(MAKE) --no-print-directory install-node
+	@command -v chromium >/dev/null || $(MAKE) --no-print-directory install-chromium
 	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
 	@command -v my_print_defaults >/dev/null || $(MAKE) --no-print-directory install-mariadb
 	@for proxy in nginx caddy; do \
@@ -188,6 +205,14 @@ install-node:
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm
+
+# The browser in which the dashboard is tested.
+.PHONY: install-chromium
+install-chromium:
+	@command -v apt-get >/dev/null || { echo "Chromium is not installed, and this system has no apt-get: install it as chromium"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
 
 # A peer of make bench. Not the package redis-server, which would start one.
 .PHONY: install-redis

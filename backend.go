@@ -32,6 +32,8 @@ type Backend interface {
 	Stats(ctx context.Context) (Stats, error)
 	// Conflicts returns how many attempts were refused, and why.
 	Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error)
+	// Activity returns how much happened, by namespace and minute or hour.
+	Activity(ctx context.Context, query ActivityQuery) (Activity, error)
 	// Recanonicalize brings the names of a namespace under its present rules.
 	Recanonicalize(ctx context.Context, request RecanonicalizeRequest) (Recanonicalization, error)
 	// Forget erases a person or a name.
@@ -72,30 +74,28 @@ type ImportRequest struct {
 
 // FailingBackend returns a backend whose every method returns err, except for Close. A Registry
 // that cannot join a transaction has one.
-func FailingBackend(err error) Backend { return failed{err} }
+func FailingBackend(err error) Backend { return failing{err} }
 
-type failed struct{ err error }
+type failing struct{ err error }
 
-func (f failed) Apply(context.Context, ApplyRequest) (r []Result, _ error)       { return r, f.err }
-func (f failed) ImportAll(context.Context, ImportRequest) ([]Imported, error)    { return nil, f.err }
-func (f failed) Check(context.Context, CheckRequest) (a []Availability, _ error) { return a, f.err }
-func (f failed) Resolve(context.Context, string, string) (r Resolution, _ error) { return r, f.err }
-func (f failed) Get(context.Context, Lookup) (n Name, _ error)                   { return n, f.err }
-func (f failed) Entity(context.Context, string, Entity) (e EntityInfo, _ error)  { return e, f.err }
-func (f failed) List(context.Context, NamesQuery) (p NamesPage, _ error)         { return p, f.err }
-func (f failed) History(context.Context, HistoryQuery) (p HistoryPage, _ error)  { return p, f.err }
-func (f failed) WhoHeld(context.Context, string, string, time.Time) (h Holder, _ error) {
-	return h, f.err
-}
-func (f failed) Events(context.Context, FeedQuery, bool) (p EventPage, _ error) { return p, f.err }
-func (f failed) Stats(context.Context) (s Stats, _ error)                       { return s, f.err }
-func (f failed) Conflicts(context.Context, ConflictsQuery) ([]ConflictBucket, error) {
-	return nil, f.err
-}
+type ctx = context.Context // keeps each method below on one line
 
-func (f failed) Recanonicalize(context.Context, RecanonicalizeRequest) (r Recanonicalization, _ error) {
+func (f failing) Apply(ctx, ApplyRequest) ([]Result, error)                  { return nil, f.err }
+func (f failing) ImportAll(ctx, ImportRequest) ([]Imported, error)           { return nil, f.err }
+func (f failing) Check(ctx, CheckRequest) ([]Availability, error)            { return nil, f.err }
+func (f failing) Resolve(ctx, string, string) (r Resolution, _ error)        { return r, f.err }
+func (f failing) Get(ctx, Lookup) (n Name, _ error)                          { return n, f.err }
+func (f failing) Entity(ctx, string, Entity) (e EntityInfo, _ error)         { return e, f.err }
+func (f failing) List(ctx, NamesQuery) (p NamesPage, _ error)                { return p, f.err }
+func (f failing) History(ctx, HistoryQuery) (p HistoryPage, _ error)         { return p, f.err }
+func (f failing) WhoHeld(ctx, string, string, time.Time) (h Holder, _ error) { return h, f.err }
+func (f failing) Events(ctx, FeedQuery, bool) (p EventPage, _ error)         { return p, f.err }
+func (f failing) Stats(ctx) (s Stats, _ error)                               { return s, f.err }
+func (f failing) Conflicts(ctx, ConflictsQuery) ([]ConflictBucket, error)    { return nil, f.err }
+func (f failing) Activity(ctx, ActivityQuery) (a Activity, _ error)          { return a, f.err }
+func (f failing) Forget(ctx, ForgetRequest) (r Forgetting, _ error)          { return r, f.err }
+func (f failing) Sweep(ctx, int) (r SweepReport, _ error)                    { return r, f.err }
+func (f failing) Close() error                                               { return nil }
+func (f failing) Recanonicalize(ctx, RecanonicalizeRequest) (r Recanonicalization, _ error) {
 	return r, f.err
 }
-func (f failed) Forget(context.Context, ForgetRequest) (r Forgetting, _ error) { return r, f.err }
-func (f failed) Sweep(context.Context, int) (r SweepReport, _ error)           { return r, f.err }
-func (f failed) Close() error                                                  { return nil }

@@ -15,18 +15,15 @@ type Command interface {
 
 // Result is what a command did, or would do in a dry run.
 type Result struct {
-	// Names are the names of the command, as they are after it.
-	Names []Name
-	// Token is that of a Reserve, ReserveAll or ReserveFirst; else empty.
-	Token string
-	// Replayed says that nothing changed, because an earlier command had the same result.
-	Replayed bool
-	// Version is the entity's version after a command on an entity's names.
-	Version uint64
+	Names    []Name // of the command, as they are after it
+	Token    string // of a Reserve, ReserveAll or ReserveFirst; else empty
+	Replayed bool   // nothing changed, because an earlier command had the same result
+	Version  uint64 // of the entity, after a command on an entity's names
+	Pending  bool   // a deleted entity has names left, which sweeps give up
 	// Freed and Quarantined are the keys that a Delete or Decommission gave up.
 	Freed, Quarantined []string
-	// Pending says that a deleted entity has names left, which sweeps give up.
-	Pending bool
+	// Events are those that a dry run would commit, without cursors. Otherwise nil.
+	Events []Event
 }
 
 // hold returns name i of a reserving command, with its token.

@@ -224,6 +224,25 @@ func ExampleRegistry_Conflicts() {
 	// Output: in_use 3
 }
 
+func ExampleRegistry_Activity() {
+	reg := open(dibs.Config{})
+	defer reg.Close()
+	give(reg, "spring", kit)
+	for range 3 {
+		_, _ = reg.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "spring"})
+	}
+
+	activity, err := reg.Activity(ctx, dibs.ActivityQuery{Namespace: "slug", Per: time.Hour})
+	check(err)
+	var claimed, refused uint64
+	for _, hour := range activity.Buckets {
+		claimed += hour.Events[dibs.EventClaimed]
+		refused += hour.Refused
+	}
+	fmt.Println(claimed, "claimed,", refused, "refused")
+	// Output: 1 claimed, 3 refused
+}
+
 func ExampleRegistry_As() {
 	reg := openHere(dibs.Config{})
 	defer reg.Close()

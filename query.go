@@ -6,10 +6,8 @@ import "time"
 type CheckRequest struct {
 	Namespace string
 	Values    []string // at most 100
-	// Entity is the intended owner: its own quarantined names are available. Zero means none.
-	Entity Entity
-	// Suggest is how many free names to offer for each unavailable value, at most 10.
-	Suggest int
+	Entity    Entity   // the intended owner: its own quarantined names are available; zero means none
+	Suggest   int      // how many free names to offer for each unavailable value, at most 10
 	// Parts are words to make suggestions from, such as a surname, a city or a year: at most 8,
 	// the best first. Numbers and random letters come after them.
 	Parts []string
@@ -58,11 +56,12 @@ type EntityInfo struct {
 
 // NamesQuery selects names.
 type NamesQuery struct {
-	Namespace string // empty means all
-	State     State  // empty means all except [Free]
-	Prefix    string // of the canonical form; empty means all
-	Limit     int    // zero means 100; at most 1,000
-	Cursor    string // [NamesPage.Next] of the previous page; empty means the first page
+	Namespace    string        // empty means all
+	State        State         // empty means all except [Free]
+	Prefix       string        // of the canonical form; empty means all
+	Limit        int           // zero means 100; at most 1,000
+	Cursor       string        // [NamesPage.Next] of the previous page; empty means the first page
+	EndingWithin time.Duration // selects the holds that end within it, soonest first, on one page
 }
 
 // NamesPage is a page of a listing, ordered by namespace and canonical form.
@@ -93,8 +92,7 @@ type Resolution struct {
 	// Until is when the answer ends by itself: the end of a redirect or of a quarantine. Zero
 	// means that only a command ends it.
 	Until time.Time
-	// Age is how old the answer may be. It is zero unless a cache answered.
-	Age time.Duration
+	Age   time.Duration // how old the answer may be; zero unless a cache answered
 	// Status is the HTTP status by the namespace's policy, such as 200, 301 or 404.
 	Status int
 }
@@ -138,6 +136,27 @@ type ConflictBucket struct {
 	Count  uint64
 }
 
+// ActivityQuery selects activity counters.
+type ActivityQuery struct {
+	Namespace string        // empty means all
+	Per       time.Duration // time.Minute or time.Hour; zero means a minute
+	From, To  time.Time     // selects every bucket that overlaps this span; zero means open
+}
+
+// Activity counts what happened. Minutes are kept for two hours, hours for eight days.
+type Activity struct {
+	From, To time.Time // from the start of the first bucket to the end, or to the engine's now
+	Buckets  []ActivityBucket
+}
+
+// ActivityBucket counts what happened in one namespace, in one minute or hour.
+type ActivityBucket struct {
+	Start     time.Time
+	Namespace string               // as in [ConflictBucket]; empty for events about an entity
+	Events    map[EventKind]uint64 // by when they were committed
+	Refused   uint64               // attempts, as Conflicts counts them
+}
+
 // Stats counts names at about one moment.
 type Stats struct {
 	Names []NameCount // by namespace and state; free names do not count
@@ -154,11 +173,10 @@ type NameCount struct {
 
 // SweepReport says what a sweep did.
 type SweepReport struct {
-	Looked   int // records that were due
-	Changed  int // those of them that were ended, given up, freed or purged
-	Suspects int // lapsed holds that wait for a witness
-	Settled  int // those of them that a witness ended now
-	// More says that the limit was reached: more records may be due.
-	More bool
-	Took time.Duration
+	Looked   int  // records that were due
+	Changed  int  // those of them that were ended, given up, freed or purged
+	Suspects int  // lapsed holds that wait for a witness
+	Settled  int  // those of them that a witness ended now
+	More     bool // the limit was reached: more records may be due
+	Took     time.Duration
 }

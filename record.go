@@ -10,9 +10,10 @@ type Kind string
 const (
 	KindName      Kind = "name"
 	KindEntity    Kind = "entity"
-	KindNamespace Kind = "floor" // the namespace record; data of earlier versions has it as "floor"
-	KindQuota     Kind = "quota" // the live holds of a principal in a namespace
-	KindTally     Kind = "tally" // the refused attempts of one hour
+	KindNamespace Kind = "floor"    // the namespace record; data of earlier versions has it as "floor"
+	KindQuota     Kind = "quota"    // the live holds of a principal in a namespace
+	KindTally     Kind = "tally"    // the refused attempts of one hour
+	KindActivity  Kind = "activity" // what happened in one minute or hour
 
 	KindSkeleton Kind = "skeleton" // index: names that look alike
 	KindHash     Kind = "hash"     // index: the name with a keyed hash, in a blind namespace

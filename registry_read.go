@@ -120,3 +120,8 @@ func (r *Registry) Stats(ctx context.Context) (Stats, error) { return r.backend.
 func (r *Registry) Conflicts(ctx context.Context, query ConflictsQuery) ([]ConflictBucket, error) {
 	return r.backend.Conflicts(ctx, query)
 }
+
+// Activity returns how much happened. What other processes did in the last seconds may be missing.
+func (r *Registry) Activity(ctx context.Context, query ActivityQuery) (Activity, error) {
+	return r.backend.Activity(ctx, query)
+}

@@ -97,7 +97,8 @@ type Store interface {
 	// List returns names, or documents of one kind, in byte order: names by namespace and
 	// canonical form, documents by label [list-order]. It must respect every field of the query
 	// [list-filter]. Resuming after the last record of a page must neither skip nor repeat a
-	// record that stays [list-paging]. The cost of a page should depend on its limit
+	// record that stays [list-paging]. With DueBefore it must return held names by their Due
+	// dates [list-due]. The cost of a page should depend on its limit
 	// and on the number of namespaces, not on names in other states or out of bounds.
 	List(ctx context.Context, query ListQuery) ([]Record, error)
 
@@ -218,6 +219,9 @@ type ListQuery struct {
 	// UTF-8. Empty means open.
 	From, To string
 
+	// DueBefore selects held names whose Due date is before it, earliest first, with Kind,
+	// Namespace and Limit. Zero means that dates do not matter.
+	DueBefore Instant
 	// After resumes after this record. Nil means from the start.
 	After *ListPosition
 	Limit int // at least 1; only the last page is shorter

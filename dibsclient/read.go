@@ -100,6 +100,9 @@ func (c *client) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		"namespace", query.Namespace, "state", string(query.State), "prefix", query.Prefix,
 		"limit", pageSize(query.Limit), "cursor", query.Cursor,
 	)
+	if query.EndingWithin != 0 {
+		q.Set("endingWithinMs", strconv.FormatInt(query.EndingWithin.Milliseconds(), 10))
+	}
 	return fetch(ctx, c, get("list", "/v1/names", q), wire.NamesPage.NamesPage)
 }
 
@@ -115,6 +118,26 @@ func (c *client) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]di
 		}
 		return buckets, nil
 	})
+}
+
+// Activity returns how much happened, by namespace and minute or hour.
+func (c *client) Activity(ctx context.Context, query dibs.ActivityQuery) (dibs.Activity, error) {
+	bucket := "minute"
+	switch query.Per {
+	case 0, time.Minute:
+	case time.Hour:
+		bucket = "hour"
+	default:
+		return dibs.Activity{}, &dibs.Error{
+			Code: dibs.CodeInvalidValue, Message: fmt.Sprintf("activity is counted per minute and per hour, not per %v", query.Per),
+		}
+	}
+	from := query.From
+	if from.IsZero() {
+		from = time.Unix(0, 0) // the server would leave out what is older than the last hour or week
+	}
+	q := params("namespace", query.Namespace, "bucket", bucket, "from", wire.FormatTime(from), "to", wire.FormatTime(query.To))
+	return fetch(ctx, c, get("activity", "/v1/stats/activity", q), func(w wire.Activity) (dibs.Activity, error) { return w.Activity(), nil })
 }
 
 // Stats counts the names. The server caches the counts for a while.

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ func (s *Store) Owned(ctx context.Context, scope string, entity dibs.Entity, lim
 func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	return during(ctx, s, func() ([]dibs.Record, error) {
 		switch {
+		case query.DueBefore != 0:
+			return s.listEnding(ctx, query)
 		case query.Kind != dibs.KindName:
 			after := ""
 			if query.After != nil {
@@ -263,4 +266,40 @@ func (s *Store) endingSoon(ctx context.Context, soon dibs.Instant, at int64) (n 
 		from, more = page.next, page.more
 	}
 	return n, nil
+}
+
+// listEnding returns the held names that are due before a date, earliest first.
+func (s *Store) listEnding(ctx context.Context, query dibs.ListQuery) (list []dibs.Record, err error) {
+	soon := query.DueBefore - 1
+	seen := make(map[dibs.ID]bool)
+	for from, more := uint64(0), true; more && len(list) < query.Limit; {
+		page, err := s.duePage(ctx, from, soon, 0)
+		if err != nil {
+			return nil, err
+		}
+		var found []dibs.Record // of these periods, which come before all others
+		for some := range slices.Chunk(page.dates, s.maxOps) {
+			refs := make([]dibs.Ref, len(some))
+			for i, d := range some {
+				refs[i] = d.ref
+			}
+			records, err := s.records(ctx, refs, 0)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range records {
+				name, ok := r.(*dibs.NameRecord)
+				// A name that was extended has another date in a later period, too.
+				if ok && record.EndsSoon(name, soon) && periodOf(name.Due) < page.next && !seen[name.ID] &&
+					(query.Namespace == "" || query.Namespace == name.Namespace) {
+					seen[name.ID] = true
+					found = append(found, name)
+				}
+			}
+		}
+		slices.SortStableFunc(found, func(a, b dibs.Record) int { return cmp.Compare(record.Due(a), record.Due(b)) })
+		list = append(list, found...)
+		from, more = page.next, page.more
+	}
+	return list[:min(query.Limit, len(list))], nil
 }

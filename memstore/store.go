@@ -217,8 +217,22 @@ func (s *Store) listing(kind dibs.Kind) []listed {
 	return all
 }
 
+// ending returns the held names that are due before an instant, earliest first.
+func (s *Store) ending(query dibs.ListQuery) (page []dibs.Record) {
+	for _, k := range s.due.until(query.DueBefore-1, math.MaxInt) {
+		n, ok := s.records[k].(*dibs.NameRecord)
+		if ok && n.State == dibs.Held && (query.Namespace == "" || query.Namespace == n.Namespace) && len(page) < query.Limit {
+			page = append(page, n)
+		}
+	}
+	return page
+}
+
 // page returns the records that a query selects.
 func (s *Store) page(query dibs.ListQuery) (page []dibs.Record) {
+	if query.DueBefore != 0 {
+		return s.ending(query)
+	}
 	all := s.listing(query.Kind)
 	if query.After != nil {
 		i, found := slices.BinarySearchFunc(all, *query.After, func(e listed, after dibs.ListPosition) int {

@@ -12,6 +12,10 @@ import (
 
 // List returns records of one kind in byte order of their labels.
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
+	if query.DueBefore != 0 {
+		args := []any{int64(query.DueBefore), query.Namespace, query.Limit}
+		return collect(ctx, q, q.sql.named("list ending"), args, func(row scanner) (dibs.Record, error) { return scanRecord(names, row) })
+	}
 	if query.Kind == dibs.KindName {
 		text, args := listNames(q.sql, query)
 		return collect(ctx, q, text, args, func(row scanner) (dibs.Record, error) { return scanRecord(names, row) })

@@ -84,6 +84,14 @@ func TestKeys(t *testing.T) {
 	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.Keys)
 }
 
+func TestActivity(t *testing.T) {
+	eachNamesPlace(t, []string{"read committed"}, nametest.Activity)
+}
+
+func TestDryRuns(t *testing.T) {
+	eachNamesPlace(t, []string{"read committed"}, nametest.DryRuns)
+}
+
 // loggingAll makes a server log all statements with their parameters.
 var loggingAll = map[string]string{
 	"log_statement":                     "all",

@@ -51,6 +51,11 @@ SELECT {names} FROM (
   SELECT * FROM {schema}.dibs_name_rows WHERE owner = $1::uuid AND (state = 'alias' OR (state = 'active' AND many))) n
 ORDER BY n.namespace, n.canonical LIMIT $2
 
+-- name: list ending
+SELECT {names} FROM (
+  SELECT * FROM {schema}.dibs_name_rows WHERE state = 'held' AND due < $1::bigint AND $2::text IN ('', namespace) ORDER BY due LIMIT $3::bigint) n
+ORDER BY n.due
+
 -- A page of names in one {state} and within {bounds}, from the first namespace that fulfils {first}.
 -- It finds the next namespace in the index, behind all names of the one before.
 -- name: list namespaces

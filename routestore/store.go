@@ -249,6 +249,9 @@ func (s *Store) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, 
 		all = append(all, records...)
 	}
 	slices.SortStableFunc(all, func(a, b dibs.Record) int {
+		if query.DueBefore != 0 {
+			return cmp.Compare(record.Due(a), record.Due(b))
+		}
 		return record.ComparePositions(record.Position(a), record.Position(b))
 	})
 	return all[:min(query.Limit, len(all))], nil

@@ -13,6 +13,10 @@ import (
 
 // List returns records of one kind in byte order of their labels.
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) (list []dibs.Record, err error) {
+	if query.DueBefore != 0 {
+		args := []any{int64(query.DueBefore), query.Namespace, int64(query.Limit)}
+		return collect(ctx, q, selectEnding, args, func(row []driver.Value) (dibs.Record, error) { return names.scan(row) })
+	}
 	err = q.read(ctx, func(run runner) error {
 		fewHeld, err := heldAreFew(ctx, run, query)
 		if err != nil {
@@ -36,6 +40,10 @@ func (q *queries) List(ctx context.Context, query dibs.ListQuery) (list []dibs.R
 	})
 	return list, err
 }
+
+// The state is no parameter: SQLite must see that the partial index has it.
+var selectEnding = newStatement(`SELECT ` + names.columns + ` FROM dibs_names INDEXED BY dibs_names_held
+	WHERE due < ?1 AND state = 'held' AND ?2 IN ('', namespace) ORDER BY due LIMIT ?3`)
 
 // listing is a query that one statement answers.
 type listing struct {

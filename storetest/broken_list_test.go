@@ -121,6 +121,17 @@ func brokenLists() []broken {
 			}
 		})},
 		{must: "list-filter", how: "ignores the limit", apply: asking(func(q *dibs.ListQuery) { q.Limit = 1000 })},
+		{must: "list-due", how: "ignores the date", apply: asking(func(q *dibs.ListQuery) { q.DueBefore = 0 })},
+		{must: "list-due", how: "with the date itself", apply: asking(func(q *dibs.ListQuery) {
+			if q.DueBefore != 0 {
+				q.DueBefore++
+			}
+		})},
+		{must: "list-due", how: "ignores the namespace", apply: asking(func(q *dibs.ListQuery) {
+			if q.DueBefore != 0 {
+				q.Namespace = ""
+			}
+		})},
 		{must: "list-paging", how: "repeats the last record", apply: func(f *fake, _ *Clock) {
 			good := f.list
 			f.list = func(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {

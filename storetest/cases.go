@@ -73,6 +73,7 @@ var cases = []testCase{
 	{"list-order", "namespace first", listNamespaces},
 	{"list-filter", "each field alone and all together", listFilter},
 	{"list-filter", "ranges compare bytes", listRanges},
+	{"list-due", "held names by their dates", listDue},
 	{"list-paging", "pages of every size", listPaging},
 	{"list-paging", "while records are created and deleted", listPagingChanges},
 

@@ -83,3 +83,55 @@ func countChanges(e *env) {
 	e.commit(remove(alias, renewed, again))
 	e.counted(5000)
 }
+
+// ending demands that the engine lists exactly these held names before a date, in this order.
+func (e *env) ending(query dibs.ListQuery, names ...*dibs.NameRecord) {
+	e.Helper()
+	query.Kind = dibs.KindName
+	records, err := e.store.List(e.Context(), query)
+	if err != nil {
+		e.Fatalf("List: %v", err)
+	}
+	var got, want []string
+	for _, r := range records {
+		n, ok := r.(*dibs.NameRecord)
+		if !ok {
+			e.Fatalf("List returned a %T for a name", r)
+		}
+		got = append(got, fmt.Sprint(n.Key(), " at revision ", n.Rev, " due ", n.Due))
+	}
+	for _, n := range names {
+		want = append(want, fmt.Sprint(n.Key(), " at revision ", n.Rev, " due ", n.Due))
+	}
+	if !slices.Equal(got, want) {
+		e.Fatalf("the engine lists %v, it must list %v", got, want)
+	}
+}
+
+func listDue(e *env) {
+	held := func(namespace, canonical string, due dibs.Instant) *dibs.NameRecord {
+		n := name(namespace, canonical, dibs.Held)
+		n.Due = due
+		return n
+	}
+	now := e.now()
+	a, b, c := held("slug", "a", now+3000), held("slug", "b", now+1000), held("acme.slug", "c", now+2000)
+	late, endless := held("slug", "late", now+90_000), held("slug", "endless", 0)
+	kept := name("slug", "kept", dibs.Quarantined)
+	kept.Due = now + 1500
+	d := document(dibs.KindTally, "d")
+	d.Due = now + 500
+	e.commit(create(a), create(b), create(c), create(late), create(endless), create(kept), create(d))
+	e.ending(dibs.ListQuery{DueBefore: now + 60_000, Limit: 10}, b, c, a)
+	e.ending(dibs.ListQuery{DueBefore: now + 60_000, Limit: 2}, b, c)
+	e.ending(dibs.ListQuery{DueBefore: now + 60_000, Limit: 10, Namespace: "slug"}, b, a)
+	e.ending(dibs.ListQuery{DueBefore: now + 60_000, Limit: 10, Namespace: "other.slug"})
+	e.ending(dibs.ListQuery{DueBefore: now + 3000, Limit: 10}, b, c)
+	e.ending(dibs.ListQuery{DueBefore: now + 3001, Limit: 10}, b, c, a)
+	// A name that was extended has another date, and one that is not held has none here.
+	b2 := next(b, func(n *dibs.NameRecord) { n.Due = now + 4000 })
+	c2 := next(c, func(n *dibs.NameRecord) { n.State, n.Status = dibs.Suspect, dibs.StatusSuspect })
+	e.commit(join(update(b, b2), update(c, c2)))
+	e.ending(dibs.ListQuery{DueBefore: now + 60_000, Limit: 10}, a, b2)
+	e.ending(dibs.ListQuery{DueBefore: now + 1, Limit: 10})
+}

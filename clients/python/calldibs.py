@@ -30,6 +30,8 @@ import urllib.parse
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 __all__ = [
+    "Activity",
+    "ActivityBucket",
     "AsyncDibs",
     "Availability",
     "Conflict",
@@ -313,6 +315,26 @@ class Key:
     expires_at: Optional[datetime.datetime] = None
     declared_in: Optional[str] = None
     secret: Optional[str] = dataclasses.field(default=None, repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class ActivityBucket:
+    """What happened in one namespace, in one minute or hour: events by kind, and refused attempts."""
+
+    start: datetime.datetime
+    namespace: str
+    events: Dict[str, int]
+    refused: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Activity:
+    """What happened, by namespace and minute or hour. A bucket in which nothing happened is absent."""
+
+    bucket: str
+    from_: datetime.datetime
+    to: datetime.datetime
+    buckets: List[ActivityBucket]
 
 
 class DibsError(Exception):
@@ -831,6 +853,18 @@ class Dibs:
         """Revokes an API key; the last one only with ``open``."""
         self._http.call("DELETE", f"/v1/keys/{_part(name)}", query={"open": "true" if open else None})
 
+    def activity(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        bucket: str = "minute",
+        from_: Optional[datetime.datetime] = None,
+        to: Optional[datetime.datetime] = None,
+    ) -> Activity:
+        """Counts what happened: per minute of the last hour, or with bucket="hour" per hour of the last week."""
+        query = {"namespace": namespace, "bucket": bucket, "from_": from_, "to": to}
+        return _read(Activity, self._http.call("GET", "/v1/stats/activity", query=query))
+
     def _post(self, path: str, body: Any, *, repeatable: bool = False, answers: Sequence[int] = ()) -> Any:
         return self._http.call("POST", path, body, repeatable=repeatable, answers=answers)
 
@@ -1154,6 +1188,17 @@ class AsyncDibs:
     async def revoke_key(self, name: str, *, open: bool = False) -> None:
         """See :meth:`Dibs.revoke_key`."""
         await asyncio.to_thread(self._dibs.revoke_key, name, open=open)
+
+    async def activity(
+        self,
+        namespace: Optional[str] = None,
+        *,
+        bucket: str = "minute",
+        from_: Optional[datetime.datetime] = None,
+        to: Optional[datetime.datetime] = None,
+    ) -> Activity:
+        """See :meth:`Dibs.activity`."""
+        return await asyncio.to_thread(self._dibs.activity, namespace, bucket=bucket, from_=from_, to=to)
 
     @contextlib.asynccontextmanager
     async def hold(self, namespace: str, value: str, **options: Any) -> AsyncIterator[Holding]:

@@ -19,6 +19,8 @@ type Caller struct {
 	// Until is the end of the caller's API key. Zero means that it has none, or that the caller
 	// signed in otherwise.
 	Until time.Time
+	// SessionEnds is when the session of a browser ends; zero for all other callers.
+	SessionEnds time.Time
 }
 
 // Everything is the anonymous caller of a server without keys that only this machine can
@@ -143,6 +145,11 @@ func (g Grant) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Each returns the single verbs of the grant, sorted.
+func (g *Grant) Each() []Verb {
+	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return !g.has(v) })
 }
 
 // has reports whether the grant includes a verb, in any namespace.

@@ -24,6 +24,7 @@ const (
 	TokenExpired       Reason = "token_expired"
 	TokenNotYet        Reason = "token_not_yet"      // not valid yet
 	IssuerUnavailable  Reason = "issuer_unavailable" // the token cannot be verified
+	SessionOver        Reason = "session_over"       // a browser's session has ended
 
 	Forbidden   Reason = "forbidden"    // the caller lacks the right
 	Hidden      Reason = "hidden"       // the caller lacks the right, and is told that nothing exists
@@ -36,7 +37,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		NoCredentials, SeveralCredentials, UnknownKey, UnknownCertificate, TokenMalformed, TokenTooLarge, TokenAlgorithm,
-		TokenIssuer, TokenSignature, TokenAudience, TokenExpired, TokenNotYet, IssuerUnavailable, Forbidden, Hidden, CrossOrigin, KeyNeeded, NotJSON,
+		TokenIssuer, TokenSignature, TokenAudience, TokenExpired, TokenNotYet, IssuerUnavailable, SessionOver, Forbidden, Hidden, CrossOrigin, KeyNeeded, NotJSON,
 	}
 }
 

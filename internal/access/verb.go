@@ -85,6 +85,11 @@ func Verbs() []Verb {
 	return verbs
 }
 
+// Changes reports whether the verb changes anything.
+func (v Verb) Changes() bool {
+	return !slices.Contains(groups[Read], v) && !slices.Contains(groups[Watch], v)
+}
+
 // VerbsOf returns all verbs that a command needs. A confirm that replaces a name has the
 // effect of a rename, so it needs that verb, too.
 func VerbsOf(command dibs.Command) []Verb {

@@ -18,7 +18,8 @@ import (
 // Authenticator authenticates requests. It is safe for concurrent use. Make one with
 // [NewAuthenticator].
 type Authenticator struct {
-	keys *KeyStore
+	keys     *KeyStore
+	sessions *sessionStore
 	// local means that only this machine can connect. Such a server accepts anonymous
 	// requests until a key, an issuer or a certificate rule exists.
 	local    bool
@@ -35,7 +36,7 @@ type trusted struct {
 // NewAuthenticator returns an Authenticator that accepts API keys. Set local if only this
 // machine can connect.
 func NewAuthenticator(keys *KeyStore, local bool) *Authenticator {
-	a := &Authenticator{keys: keys, local: local}
+	a := &Authenticator{keys: keys, sessions: newSessionStore(keys.store), local: local}
 	a.trusted.Store(&trusted{})
 	return a
 }

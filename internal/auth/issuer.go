@@ -40,6 +40,8 @@ type Issuer struct {
 	Grants []access.Grant
 	// Rules grant rights to tokens with certain claims. All rules that match apply.
 	Rules []ClaimRule
+	// Browser is how browsers sign in.
+	Browser Browser
 }
 
 // ClaimRule grants rights to tokens with a value in a claim.
@@ -127,6 +129,7 @@ type issuerClient struct {
 
 	mu      sync.Mutex
 	keys    oidc.KeySet // nil means not discovered yet
+	at      endpoints   // once it is discovered
 	backoff time.Duration
 	next    time.Time // of the next attempt
 }
@@ -176,7 +179,7 @@ func (c *issuerClient) discover(ctx context.Context) (oidc.KeySet, error) {
 	if known, _ := c.state(); known != nil {
 		return known, nil
 	}
-	keys, err := c.fetchMetadata(ctx)
+	keys, at, err := c.fetchMetadata(ctx)
 	c.report(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +188,23 @@ func (c *issuerClient) discover(ctx context.Context) (oidc.KeySet, error) {
 		c.next = c.options.Now().Add(c.backoff)
 		return nil, err
 	}
-	c.keys = keys
+	c.keys, c.at = keys, at
 	return keys, nil
+}
+
+// endpoints are the URLs of an issuer, from its metadata.
+type endpoints struct {
+	Keys          string   `json:"jwks_uri"`
+	Authorization string   `json:"authorization_endpoint"`
+	Token         string   `json:"token_endpoint"`
+	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
+}
+
+// endpoints returns the URLs of an issuer that is discovered.
+func (c *issuerClient) endpoints() endpoints {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
 }
 
 // report logs a failure, and reports whether the issuer answers.
@@ -199,23 +217,20 @@ func (c *issuerClient) report(err error) {
 	}
 }
 
-// fetchMetadata returns the set of keys that the issuer's metadata names.
-func (c *issuerClient) fetchMetadata(ctx context.Context) (oidc.KeySet, error) {
+// fetchMetadata returns the URLs of the issuer's metadata, and the set of keys that they lead to.
+func (c *issuerClient) fetchMetadata(ctx context.Context) (_ oidc.KeySet, at endpoints, _ error) {
 	metadata := &fetcher{transport: c.options.Transport}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, metadata.client()), c.URL)
 	if err != nil {
-		return nil, err
+		return nil, at, err
 	}
-	var endpoints struct {
-		KeysURL string `json:"jwks_uri"`
+	if err := provider.Claims(&at); err != nil {
+		return nil, at, err
 	}
-	if err := provider.Claims(&endpoints); err != nil {
-		return nil, err
+	if at.Keys == "" {
+		return nil, at, errors.New("the issuer's metadata has no jwks_uri")
 	}
-	if endpoints.KeysURL == "" {
-		return nil, errors.New("the issuer's metadata has no jwks_uri")
-	}
-	return oidc.NewRemoteKeySet(oidc.ClientContext(ctx, c.fetchKeys.client()), endpoints.KeysURL), nil
+	return oidc.NewRemoteKeySet(oidc.ClientContext(ctx, c.fetchKeys.client()), at.Keys), at, nil
 }
 
 const (
@@ -278,7 +293,7 @@ func (f *fetcher) fetch(r *http.Request) (*http.Response, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("a document of the issuer cannot be parsed: %w", err)
-	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys"):
+	case exactjson.HasVariant(object, "issuer", "jwks_uri", "keys", "authorization_endpoint", "token_endpoint", "id_token"):
 		return nil, errors.New("a document of the issuer has a member that differs from an expected name only in letter case")
 	}
 	response.Body = io.NopCloser(bytes.NewReader(document))

@@ -130,7 +130,11 @@ func (s *KeyStore) Find(ctx context.Context, secret string) (Key, error) {
 	if !ok {
 		return Key{}, ErrUnknownKey
 	}
-	sum := digestOf(secret)
+	return s.find(ctx, prefix, digestOf(secret))
+}
+
+// find returns the key with a prefix, if its secret has this digest.
+func (s *KeyStore) find(ctx context.Context, prefix string, sum Digest) (Key, error) {
 	if key, ok := s.declared.Load().bySecret[sum]; ok {
 		if !key.ExpiresAt.IsZero() && !s.cache.now().Before(key.ExpiresAt) {
 			return Key{}, ErrUnknownKey

@@ -9,10 +9,13 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,6 +35,9 @@ type Issuer struct {
 
 	mu   sync.Mutex
 	keys []Key
+	// codes are the authorization requests that were answered with a code.
+	codes map[string]url.Values
+	tb    testing.TB
 }
 
 // Key is a signing key.
@@ -47,20 +53,55 @@ type Claims map[string]any
 // NewIssuer starts an issuer with one key.
 func NewIssuer(tb testing.TB) *Issuer {
 	tb.Helper()
-	i := &Issuer{keys: []Key{NewKey(tb, "first", jose.ES256)}}
+	i := &Issuer{keys: []Key{NewKey(tb, "first", jose.ES256)}, codes: make(map[string]url.Values), tb: tb}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		i.Discoveries.Add(1)
-		i.answer(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "id_token_signing_alg_values_supported": []string{"none", "HS256", "ES256"}})
+		i.answer(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token", "id_token_signing_alg_values_supported": []string{"none", "HS256", "ES256"}})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.KeyRequests.Add(1)
 		i.answer(w, i.keySet())
 	})
+	mux.HandleFunc("POST /token", i.exchange)
 	server := httptest.NewServer(mux)
 	tb.Cleanup(server.Close)
 	i.URL = server.URL
 	return i
+}
+
+// Authorize signs a person in at the page to which a browser was sent, and returns the URL to
+// which the browser goes back, with a code. The claims change those of the ID token.
+func (i *Issuer) Authorize(page, subject string, change Claims) string {
+	i.tb.Helper()
+	u, err := url.Parse(page)
+	if err != nil {
+		i.tb.Fatal(err)
+	}
+	request := u.Query()
+	claims := Claims{"aud": request.Get("client_id"), "nonce": request.Get("nonce")}
+	maps.Copy(claims, change)
+	code := rand.Text()
+	request.Set("id_token", i.Token(i.tb, subject, claims))
+	i.mu.Lock()
+	i.codes[code] = request
+	i.mu.Unlock()
+	return request.Get("redirect_uri") + "?" + url.Values{"code": {code}, "state": {request.Get("state")}, "iss": {i.URL}}.Encode()
+}
+
+// exchange gives the ID token for a code, once, and only to the client that knows the verifier.
+func (i *Issuer) exchange(w http.ResponseWriter, r *http.Request) {
+	i.mu.Lock()
+	request := i.codes[r.PostFormValue("code")]
+	delete(i.codes, r.PostFormValue("code"))
+	i.mu.Unlock()
+	challenge := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
+	if request == nil || request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(challenge[:]) ||
+		request.Get("redirect_uri") != r.PostFormValue("redirect_uri") || request.Get("client_id") != r.PostFormValue("client_id") {
+		http.Error(w, `{"error": "invalid_grant"}`, http.StatusBadRequest)
+		return
+	}
+	i.answer(w, map[string]string{"id_token": request.Get("id_token"), "access_token": "x", "token_type": "Bearer"})
 }
 
 func (i *Issuer) answer(w http.ResponseWriter, document any) {

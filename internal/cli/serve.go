@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dashboard"
 	"github.com/calldibs/dibs/dibscache"
 	"github.com/calldibs/dibs/dibsotel"
 	"github.com/calldibs/dibs/embedded"
@@ -38,6 +42,7 @@ func (s *session) serve() *cobra.Command {
 		return nil, s.runServer(ctx, s.overrides(given))
 	})
 	given = cmd.Flags()
+	cmd.Flags().Bool("no-dashboard", false, "without the dashboard, as --dashboard off")
 	for _, setting := range config.Settings() {
 		switch {
 		case cmd.Flags().Lookup(setting.Flag) != nil:
@@ -54,7 +59,9 @@ func (s *session) serve() *cobra.Command {
 func (s *session) overrides(given *pflag.FlagSet) config.Overrides {
 	o := config.Overrides{File: s.flags.config, Flags: make(map[string]string), Environ: s.Environ}
 	given.Visit(func(f *pflag.Flag) {
-		if !slices.Contains([]string{"config", "json", "no-color", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
+		if f.Name == "no-dashboard" {
+			o.Flags["dashboard"] = config.Off
+		} else if !slices.Contains([]string{"config", "json", "no-color", "server", "key", "ca", "cert", "cert-key"}, f.Name) {
 			o.Flags[f.Name] = f.Value.String()
 		}
 	})
@@ -107,8 +114,9 @@ type service struct {
 	auth      *auth.Authenticator
 	metrics   *server.Metrics
 	registry  *dibs.Registry
-	tls       *tlsfiles.Reloader // nil means no TLS
-	policies  *config.Config     // of the last reload; owns the policies in force
+	tls       *tlsfiles.Reloader       // nil means no TLS
+	policies  *config.Config           // of the last reload; owns the policies in force
+	names     atomic.Pointer[[]string] // of the policies in force
 	listener  net.Listener
 	server    *server.Server
 	webhooks  *webhook.Service // nil means none
@@ -188,10 +196,13 @@ func (sv *service) open(ctx context.Context) (err error) {
 	if err = sv.listen(); err != nil {
 		return err
 	}
+	sv.noteNames(sv.config)
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Health: sv.health, Keys: sv.keys, Webhooks: sv.webhooks,
-		Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
+		Stores: storesOf(sv.config), PolicyNames: func() []string { return *sv.names.Load() },
+		Dashboard:    sv.dashboard(),
+		Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate, SignIn: sv.auth,
 		// With certificates, tokens or keys configured, being local is not enough.
 		LocalOnly: sv.keyless() && len(sv.config.OIDC)+len(sv.config.Certificates)+len(sv.config.Keys) == 0,
 		Origins:   sv.config.CORSOrigins,
@@ -199,6 +210,32 @@ func (sv *service) open(ctx context.Context) (err error) {
 		Limits: sv.config.Limits, Logger: sv.log, Metrics: sv.metrics, TracerProvider: sv.traces.Provider(),
 	})
 	return nil
+}
+
+// noteNames notes which namespaces and types have a policy.
+func (sv *service) noteNames(cfg *config.Config) {
+	sv.names.Store(new(slices.Collect(maps.Keys(cfg.Policies))))
+}
+
+// storesOf describes the stores of a configuration.
+func storesOf(cfg *config.Config) []server.StoreInfo {
+	kind := func(address string) string {
+		scheme, _, _ := strings.Cut(address, ":")
+		return strings.Replace(scheme, "postgresql", "postgres", 1)
+	}
+	stores := []server.StoreInfo{{Engine: kind(cfg.Store)}}
+	for _, route := range cfg.Routes {
+		stores = append(stores, server.StoreInfo{Name: route.Name, Engine: kind(route.Store), Scopes: route.Scopes})
+	}
+	return stores
+}
+
+// dashboard returns the files of the dashboard, or nil for none.
+func (sv *service) dashboard() fs.FS {
+	if sv.config.Dashboard != config.On {
+		return nil
+	}
+	return dashboard.Files()
 }
 
 // openEvery is the pause between attempts to open a store.

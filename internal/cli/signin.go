@@ -136,6 +136,7 @@ func (sv *service) reload(ctx context.Context) {
 		return
 	}
 	sv.reloadSignIn(ctx, cfg)
+	sv.noteNames(cfg)
 	if !reflect.DeepEqual(cfg.Routes, sv.config.Routes) {
 		sv.log.Warn("routes changed; restart to apply them")
 	}

@@ -28,6 +28,12 @@ const (
 	KeylessNever = "never"
 )
 
+// Values of Config.Dashboard.
+const (
+	On  = "on"
+	Off = "off"
+)
+
 // Config is the checked and complete configuration of a server. Make one with [Load], and close
 // it when its policies are no longer in use.
 type Config struct {
@@ -59,6 +65,8 @@ type Config struct {
 	LogLevel slog.Level
 	// LogFormat is "text" or "json".
 	LogFormat string
+	// Dashboard is On if the server has the dashboard at /, else Off.
+	Dashboard string
 	// Suggestions is how many free names are offered if a name is taken. Zero means none.
 	Suggestions int
 
@@ -128,6 +136,7 @@ func Load(o Overrides) (*Config, error) {
 	l := &loader{}
 	l.config, l.settings = newConfig()
 	environ := l.readSecretFiles(o.Environ)
+	l.environ = environ
 	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
 	l.overlay(func(s Setting) (string, origin) { return environ[s.Env], variable(environ, s.Env) })
 	l.overlay(func(s Setting) (string, origin) { return o.Flags[s.Flag], origin{Setting: "--" + s.Flag} })
@@ -149,7 +158,8 @@ type loader struct {
 	config     *Config
 	settings   []Setting // of config
 	problems   Problems
-	path       string   // of the file; empty means none
+	path       string // of the file; empty means none
+	environ    map[string]string
 	lines      lines    // of the file
 	root       *section // the file's top level
 	keys       []dibs.BlindKey

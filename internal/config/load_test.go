@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Listen: "127.0.0.1:8080", Keyless: "local", Store: "sqlite:dibs.db", Wait: time.Minute, SweepEvery: 10 * time.Second, DrainTimeout: 20 * time.Second,
 		MaxBody: 1 << 20, RequestTimeout: 15 * time.Second, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		LogLevel: slog.LevelInfo, LogFormat: "text", Suggestions: 3, Limits: limit.Defaults(), Tracing: tracing.Config{Sample: 0.01, ServiceName: "dibs"},
+		LogLevel: slog.LevelInfo, LogFormat: "text", Dashboard: "on", Suggestions: 3, Limits: limit.Defaults(), Tracing: tracing.Config{Sample: 0.01, ServiceName: "dibs"},
 		TLS: tlsfiles.Files{Clients: tlsfiles.Off},
 		Webhooks: config.Webhooks{Enabled: true, Config: webhook.Config{
 			Timeout: 10 * time.Second, GiveUpAfter: 72 * time.Hour, Concurrency: 4, Source: "urn:dibs",
@@ -59,7 +59,7 @@ func TestPrecedence(t *testing.T) {
 		"wait":       {"1s", "2s", "0s"},
 		"sweepEvery": {"1s", "2s", "0s"}, "drainTimeout": {"1s", "2s", "3s"}, "maxBody": {"2KiB", "3000", "4MiB"},
 		"requestTimeout": {"1s", "2s", "1m30s"}, "readHeaderTimeout": {"1s", "2s", "3s"}, "idleTimeout": {"1s", "3s", "3m"},
-		"logLevel": {"debug", "warn", "error"}, "logFormat": {"json", "json", "json"}, "suggestions": {"0", "1", "10"},
+		"logLevel": {"debug", "warn", "error"}, "logFormat": {"json", "json", "json"}, "dashboard": {"off", "off", "off"}, "suggestions": {"0", "1", "10"},
 		"allowReserved": {"true", "true", "true"}, "allowMixedScripts": {"true", "true", "true"}, "allowLookAlikes": {"true", "true", "true"},
 	}
 	read := func(file, environ, flags bool) map[string]string {

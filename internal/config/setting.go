@@ -73,6 +73,7 @@ func newConfig() (*Config, []Setting) {
 		define(&c.AllowReserved, "allowReserved", false, anyValue, "give out reserved words as usernames, slugs and host names"),
 		define(&c.AllowMixedScripts, "allowMixedScripts", false, anyValue, "give out usernames that mix scripts"),
 		define(&c.AllowLookAlikes, "allowLookAlikes", false, anyValue, "give out usernames that look like another one, or like a reserved word"),
+		define(&c.Dashboard, "dashboard", On, oneOf(On, Off), "whether / is the dashboard: on or off"),
 		define(&c.Suggestions, "suggestions", 3, between(0, 10), "how many free names to offer if one is taken, 0 to 10"),
 	}
 }

@@ -73,6 +73,7 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	for _, t := range s.tables("rules") {
 		i.Rules = append(i.Rules, t.rule())
 	}
+	i.Browser = s.browser()
 	s.finish()
 	if err := auth.CheckIssuerURL(i.URL); err != nil {
 		s.report("issuer", "%v", err)
@@ -87,6 +88,23 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 		s.report("", "grants nothing: add grants, or rules")
 	}
 	return i
+}
+
+// browser reads how browsers sign in at an issuer.
+func (s *section) browser() (b auth.Browser) {
+	s.text("clientId", &b.ClientID)
+	b.ClientSecret, _, _ = s.secret("clientSecret", s.loader.environ)
+	s.text("redirectURL", &b.RedirectURL)
+	b.Scopes = s.list("scopes")
+	switch {
+	case b.ClientID == "" && (b.ClientSecret != "" || b.RedirectURL != "" || len(b.Scopes) > 0):
+		s.report("clientId", "is required for browsers to sign in: the name of this server at the issuer")
+	case b.ClientID != "":
+		if err := auth.CheckRedirectURL(b.RedirectURL); err != nil {
+			s.report("redirectURL", "%v", err)
+		}
+	}
+	return b
 }
 
 // rule reads an element of a list of rules.

@@ -39,6 +39,10 @@ algorithms = ["PS512"]
 subject = "email"
 leeway = "0s"
 grants = [{ may = "read", in = "*" }]
+clientId = "dibs-browser"
+clientSecret = "s3cret"
+redirectURL = "https://names.example.com/auth/oidc/callback"
+scopes = ["groups"]
 [[certificates]]
 uri = "spiffe://example.com/orders"
 grants = [{ may = ["read", "hold"], in = "slug" }]
@@ -71,6 +75,9 @@ grants = [{ may = ["read", "hold"], in = "slug" }]
 			{
 				URL: "http://localhost:8081/realms/x", Audience: []string{"dibs"}, Algorithms: []string{"PS512"}, Subject: "email",
 				Grants: []access.Grant{grant("read", "*")},
+				Browser: auth.Browser{
+					ClientID: "dibs-browser", ClientSecret: "s3cret", RedirectURL: "https://names.example.com/auth/oidc/callback", Scopes: []string{"groups"},
+				},
 			},
 		}},
 		"certificates": {got.Certificates, []auth.CertificateRule{

@@ -39,7 +39,7 @@ func (c *core) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Result,
 		now, batch = r.DecidedAt(), call.batch
 	}
 	if !req.DryRun {
-		c.conflicts.note(err, now)
+		c.noteRefusal(err, now)
 	}
 	c.suggestFor(ctx, err, batch)
 	return nil, err
@@ -202,11 +202,11 @@ type writer struct {
 	running sync.WaitGroup
 }
 
-func newWriter(store dibs.Store, ends *pastEnds, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
+func newWriter(store dibs.Store, ends *pastEnds, activity *activityCounts, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
 	closing := make(chan struct{})
 	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call, cfg.QueueSize), closing: closing}
 	w := &writer{
-		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked},
+		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked, activity: activity},
 		queue:     make(chan *call, cfg.QueueSize),
 		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
 		lane: make(chan struct{}, 1), closing: closing, closed: make(chan struct{}),

@@ -21,11 +21,12 @@ var errContended = errors.New("other writers changed the same records on every a
 
 // committer decides calls on a store and commits what they change.
 type committer struct {
-	store   dibs.Store
-	guesses *guesser
-	ends    *pastEnds
-	blocked *blockedCalls // nil if no call may wait
-	batches atomic.Uint64 // that were decided so far
+	store    dibs.Store
+	guesses  *guesser
+	ends     *pastEnds
+	blocked  *blockedCalls   // nil if no call may wait
+	activity *activityCounts // counts what was committed
+	batches  atomic.Uint64   // that were decided so far
 }
 
 // process decides calls and commits what they change, until none is stale. It answers each
@@ -46,7 +47,7 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 			return commits, nil
 		}
 		commits++
-		outcomes, err := c.commit(ctx, desk.state.Guessed(), groups)
+		outcomes, err := c.commit(ctx, &desk.state, groups)
 		if err != nil {
 			for _, m := range members {
 				fail(pick(calls, m), err)
@@ -184,8 +185,8 @@ func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess
 	return nil
 }
 
-// commit commits groups, and tells the guesser of the outcomes.
-func (c *committer) commit(ctx context.Context, guessed bool, groups []dibs.Group) ([]dibs.Outcome, error) {
+// commit commits groups, tells the guesser of the outcomes, and counts what was committed.
+func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes, err := c.store.Commit(ctx, groups)
 	if err == nil && len(outcomes) != len(groups) {
 		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
@@ -194,7 +195,8 @@ func (c *committer) commit(ctx context.Context, guessed bool, groups []dibs.Grou
 		c.guesses.forgetAll()
 		return nil, err
 	}
-	c.guesses.committed(guessed, groups, outcomes)
+	c.guesses.committed(state.Guessed(), groups, outcomes)
+	c.activity.noteCommit(state.Now(), groups, outcomes)
 	return outcomes, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -39,15 +40,20 @@ type conflictCounts struct {
 	hour      dibs.Instant   // the latest hour so far
 }
 
-// note counts a refusal, or each refusal that it consists of. A refusal without a time, which
-// never reached the engine, counts for the latest hour.
-func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
-	if len(err.Failures) > 0 {
-		for _, f := range err.Failures {
-			c.note(f.Err, now)
-		}
-		return
+// noteRefusal counts a refusal, or each refusal that it consists of.
+func (c *core) noteRefusal(err *dibs.Error, now dibs.Instant) {
+	for _, f := range err.Failures {
+		c.noteRefusal(f.Err, now)
 	}
+	if len(err.Failures) == 0 {
+		c.conflicts.note(err, now)
+		c.activity.noteRefusal(err.Namespace, now)
+	}
+}
+
+// note counts a refusal. A refusal without a time, which never reached the engine, counts for the
+// latest hour.
+func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 	reason := string(err.Reason)
 	if reason == "" {
 		reason = strings.ToLower(string(err.Code))
@@ -123,17 +129,22 @@ func (c *conflictCounts) drain() []rules.Tally {
 	return tallies
 }
 
-// flushOften stores the conflict counters from time to time, until the context ends.
+// flushOften stores the counters from time to time, until the context ends.
 func (c *core) flushOften(ctx context.Context) {
 	for backoff.Sleep(ctx, flushEvery) == nil {
-		if err := c.flushConflicts(ctx); err != nil && ctx.Err() == nil {
+		if err := c.flush(ctx); err != nil && ctx.Err() == nil {
 			c.warnNotFlushed(err)
 		}
 	}
 }
 
 func (c *core) warnNotFlushed(err error) {
-	c.cfg.Logger.Warn("dibs: could not store the conflict counters", "error", err)
+	c.cfg.Logger.Warn("dibs: could not store the counters of conflicts and activity", "error", err)
+}
+
+// flush stores the counters. It keeps those that it cannot store.
+func (c *core) flush(ctx context.Context) error {
+	return errors.Join(c.flushConflicts(ctx), c.flushActivity(ctx))
 }
 
 // flushConflicts stores the conflict counters. It keeps those that it cannot store.

@@ -17,8 +17,8 @@
 // written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
 //
 // In the background, [core.Sweep] ends what is over and asks witnesses: the [sweepLane] commits
-// beside the writer, in turns that leave callers their share. [conflictCounts] are stored every few
-// seconds. Readers of the [feed] wake up after each commit.
+// beside the writer, in turns that leave callers their share. [conflictCounts] and [activityCounts]
+// are stored every few seconds. Readers of the [feed] wake up after each commit.
 //
 // On a transaction of the caller, a core has no writer and no reader: it decides and commits each
 // call at once.
@@ -57,6 +57,7 @@ type core struct {
 	destinations *destinations
 
 	conflicts   *conflictCounts
+	activity    *activityCounts
 	suggestions sharedSuggestions
 	commits     *wake.List // woken after each commit of this process
 	failures    failureLog
@@ -71,9 +72,9 @@ func openCore(engine dibs.Store, cfg dibs.Config, all policies, commits *wake.Li
 	store := observeStore(engine, cfg.Observer)
 	c := &core{
 		policies: policies{all.current, store}, cfg: cfg, store: store, ends: &pastEnds{store: store},
-		destinations: newDestinations(), conflicts: &conflictCounts{}, commits: commits,
+		destinations: newDestinations(), conflicts: &conflictCounts{}, activity: newActivityCounts(), commits: commits,
 	}
-	c.writer, c.reader = newWriter(store, c.ends, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
+	c.writer, c.reader = newWriter(store, c.ends, c.activity, cfg, c.batchDone), newReader(store, &c.cfg.Observer)
 	c.sweeps = newSweepLane(c.writer, store, c.ends, commits, cfg.Writers)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -111,7 +112,7 @@ func (c *core) Close() error {
 	c.background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), flushEvery)
 	defer cancel()
-	if err := c.flushConflicts(ctx); err != nil && !errors.Is(err, dibs.ErrClosed) {
+	if err := c.flush(ctx); err != nil && !errors.Is(err, dibs.ErrClosed) {
 		c.warnNotFlushed(err)
 	}
 	c.writer.close()
@@ -136,8 +137,8 @@ func (c *core) inTransaction(bind func(dibs.Store) (dibs.Store, error)) (*core, 
 	ends := &pastEnds{store: store}
 	return &core{
 		policies: policies{c.current, store}, cfg: c.cfg, store: store, ends: ends,
-		tx:           &committer{store: store, ends: ends},
-		destinations: c.destinations, conflicts: c.conflicts,
+		tx:           &committer{store: store, ends: ends, activity: c.activity},
+		destinations: c.destinations, conflicts: c.conflicts, activity: c.activity,
 	}, nil
 }
 

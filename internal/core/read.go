@@ -174,6 +174,9 @@ func (c *core) list(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
+	if query.EndingWithin != 0 {
+		return c.listEnding(ctx, query, list.Limit, now)
+	}
 	ended, err := c.ended(ctx, &list, query.State, now)
 	if err != nil {
 		return dibs.NamesPage{}, err
@@ -199,6 +202,35 @@ func (c *core) list(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPage,
 			if n := names[i]; n != nil && (n.State == query.State || (query.State == "" && n.State != dibs.Free)) {
 				page.Names = append(page.Names, *n)
 			}
+		}
+	}
+	return page, nil
+}
+
+// maxEnding is how far ahead holds can be listed by their end: engines may read everything that is
+// due until then.
+const maxEnding = time.Hour
+
+// listEnding returns the holds that end soon, the soonest first.
+func (c *core) listEnding(ctx context.Context, query dibs.NamesQuery, limit int, now dibs.Instant) (page dibs.NamesPage, _ error) {
+	switch {
+	case query.EndingWithin < 0 || query.EndingWithin > maxEnding:
+		return page, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "holds are listed by their end up to an hour ahead"}
+	case query.State != "" && query.State != dibs.Held || query.Prefix != "" || query.Cursor != "":
+		return page, &dibs.Error{Code: dibs.CodeInvalidValue, Message: "a list of holds by their end has no other state, no prefix and no cursor"}
+	}
+	list := dibs.ListQuery{Kind: dibs.KindName, Namespace: query.Namespace, DueBefore: now.Add(query.EndingWithin) + 1, Limit: limit}
+	records, _, err := listPage[*dibs.NameRecord](ctx, c.store, &list)
+	if err != nil {
+		return page, err
+	}
+	names, err := c.namesAsOf(ctx, records, now)
+	if err != nil {
+		return page, err
+	}
+	for _, n := range names {
+		if n != nil && n.State == dibs.Held { // the sweeper has not written yet that it is over
+			page.Names = append(page.Names, *n)
 		}
 	}
 	return page, nil

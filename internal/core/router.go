@@ -168,7 +168,7 @@ func (r *router) apply(ctx context.Context, req dibs.ApplyRequest) ([]dibs.Resul
 		var refused *dibs.Error
 		if part, refused = r.partOf(ctx, req.Principal, req.Commands); refused != nil {
 			if !req.DryRun && refused.Code != dibs.CodeUnavailable {
-				r.cores[part].conflicts.note(refused, 0)
+				r.cores[part].noteRefusal(refused, 0)
 			}
 			observeCommand(r.observer, req, start, refused)
 			return nil, refused
@@ -286,6 +286,9 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 	if err != nil {
 		return dibs.NamesPage{}, err
 	}
+	if query.EndingWithin != 0 {
+		return mergeEnding(pages, pageSize(query.Limit, defaultPage)), nil
+	}
 	var all dibs.NamesPage
 	var more bool
 	for _, page := range pages {
@@ -300,6 +303,16 @@ func (r *router) List(ctx context.Context, query dibs.NamesQuery) (dibs.NamesPag
 		all.Next = encodePosition(positionOf(all.Names[len(all.Names)-1]))
 	}
 	return all, nil
+}
+
+// mergeEnding merges lists of holds by their end.
+func mergeEnding(pages []dibs.NamesPage, limit int) (all dibs.NamesPage) {
+	for _, page := range pages {
+		all.Names = append(all.Names, page.Names...)
+	}
+	slices.SortStableFunc(all.Names, func(a, b dibs.Name) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	all.Names = all.Names[:min(limit, len(all.Names))]
+	return all
 }
 
 // positionOf returns the position of a name in the lists of engines. A forgotten name has no
@@ -368,6 +381,20 @@ func (r *router) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]di
 		buckets = append(buckets, sums[label])
 	}
 	return buckets, nil
+}
+
+// Activity returns how much happened. Several parts can have overflow counters, and counters of
+// entities, so counters of one namespace and span are added up.
+func (r *router) Activity(ctx context.Context, query dibs.ActivityQuery) (dibs.Activity, error) {
+	work := callWork("activity", query.Namespace, 0)
+	if query.Namespace != "" || !r.hasSeveral() {
+		return on(ctx, r, r.partFor(query.Namespace), work, (*core).Activity, query)
+	}
+	list, err := ofAll(ctx, r, work, func(ctx context.Context, c *core) (dibs.Activity, error) { return c.Activity(ctx, query) })
+	if err != nil {
+		return dibs.Activity{}, err
+	}
+	return mergeActivity(list), nil
 }
 
 // Sweep sweeps one part after the other. Each call begins with the next part, so that none is

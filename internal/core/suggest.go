@@ -161,7 +161,7 @@ type sharedKey struct {
 func keyOf(namespace string, models []rules.Model) sharedKey {
 	key := sharedKey{namespace: namespace, first: models[0]}
 	if len(models) > 1 {
-		key.others = fmt.Sprintf("%q", models[1:])
+		key.others = fmt.Sprintf("%+v", models[1:])
 	}
 	return key
 }

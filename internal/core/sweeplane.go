@@ -72,8 +72,9 @@ type sweepBatch struct {
 
 func newSweepLane(w *writer, store dibs.Store, ends *pastEnds, commits *wake.List, atOnce int) *sweepLane {
 	l := &sweepLane{
-		writer: w, committer: &committer{store: sweptStore{store, w.committer.guesses}, ends: ends}, commits: commits,
-		batches: make(chan *sweepBatch), atOnce: atOnce, size: sweepFew / 2,
+		writer: w, commits: commits,
+		committer: &committer{store: sweptStore{store, w.committer.guesses}, ends: ends, activity: w.committer.activity},
+		batches:   make(chan *sweepBatch), atOnce: atOnce, size: sweepFew / 2,
 	}
 	w.running.Go(l.run)
 	return l

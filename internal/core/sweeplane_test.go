@@ -53,11 +53,16 @@ func (s *serialStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.O
 	defer func() { s.writing <- struct{}{} }()
 	var note commitNote
 	for _, g := range groups {
-		if g.Events[0].Kind == dibs.EventExpired {
+		switch {
+		case len(g.Events) == 0: // counters
+		case g.Events[0].Kind == dibs.EventExpired:
 			note.swept++
-		} else {
+		default:
 			note.calls++
 		}
+	}
+	if note == (commitNote{}) {
+		return s.Store.Commit(ctx, groups)
 	}
 	s.mu.Lock()
 	s.commits = append(s.commits, note)

@@ -27,6 +27,8 @@ func Run(t *testing.T, newHarness func(tb testing.TB, clock *storetest.Clock) *H
 		"LookAlikes": func(t *testing.T) { LookAlikes(t, byOwnClock) },
 		"Keys":       func(t *testing.T) { Keys(t, byOwnClock) },
 		"Forget":     func(t *testing.T) { Forget(t, newHarness) },
+		"Activity":   func(t *testing.T) { Activity(t, byOwnClock) },
+		"DryRuns":    func(t *testing.T) { DryRuns(t, byOwnClock) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

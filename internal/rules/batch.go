@@ -145,6 +145,9 @@ func (b *Batch) entry(key Key) *entry {
 	return &b.entries[len(b.entries)-1]
 }
 
+// Now returns the engine's time at which the batch is decided.
+func (b *Batch) Now() dibs.Instant { return b.now }
+
 // Guessed reports whether the state was guessed and not loaded.
 func (b *Batch) Guessed() bool { return b.recall != nil }
 

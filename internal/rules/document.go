@@ -329,10 +329,7 @@ func SkipTallies(label, namespace string) string {
 }
 
 // HourOf returns the beginning of an instant's hour.
-func HourOf(now dibs.Instant) dibs.Instant {
-	const hour = dibs.Instant(time.Hour / time.Millisecond)
-	return now - now%hour
-}
+func HourOf(now dibs.Instant) dibs.Instant { return StartOf(now, time.Hour) }
 
 // AddTally adds to a stored tally. The sweeper deletes it at the instant keep.
 func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {

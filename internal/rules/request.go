@@ -84,13 +84,16 @@ func (r *Request) Decide(b *Batch) {
 	if len(r.decisions) == 1 {
 		result, err := r.decisions[0](v)
 		r.results, r.err = append(r.results, result), err
+		r.showEvents(0)
 	} else {
 		// Each sees what the decisions before it changed. After a refusal the rest runs too, so that
 		// the error names every command that fails.
 		var failed failures
 		for i, decide := range r.decisions {
+			before := len(v.events)
 			result, err := v.try(decide)
 			r.results = append(r.results, result)
+			r.showEvents(before)
 			failed.add(i, err)
 		}
 		r.err = Several(failed, len(r.decisions))
@@ -106,6 +109,13 @@ func (r *Request) Decide(b *Batch) {
 	}
 	for _, ref := range v.renewed {
 		b.entry(KeyOf(ref)).renewed = true
+	}
+}
+
+// showEvents adds the events of the last decision to its result, in a dry run.
+func (r *Request) showEvents(before int) {
+	if r.dryRun && before < len(r.view.events) {
+		r.results[len(r.results)-1].Events = slices.Clone(r.view.events[before:])
 	}
 }
 

@@ -76,7 +76,7 @@ func (s *Server) authenticate(x *exchange, r *http.Request, kind kind) (leave fu
 }
 
 // identify returns the caller of a request, or a problem. If there is an Authorization header,
-// it alone decides; if not, the client certificate does.
+// it alone decides; if not, the session of a browser does, and then the client certificate.
 func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 	if s.cfg.Authenticate == nil {
 		return access.Everything, nil
@@ -92,6 +92,9 @@ func (s *Server) identify(r *http.Request) (access.Caller, *problem) {
 		return access.Caller{}, s.signInProblem(&access.RefusedError{
 			Reason: access.SeveralCredentials, Detail: "the request has more than one Authorization header: send only one",
 		}, true)
+	}
+	if id := sessionOf(r); id != "" && s.cfg.SignIn != nil && authorization == "" {
+		return s.identifySession(r.WithContext(ctx), id)
 	}
 	if c := certificateOf(r); c != nil && s.cfg.Certificate != nil && authorization == "" {
 		caller, err := s.cfg.Certificate(ctx, c)
@@ -269,16 +272,25 @@ func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *pr
 	switch {
 	case p == nil:
 		s.limits.goodCredentials.Add(address, shown)
-	case p.Status == http.StatusUnauthorized:
+	case p.Status == http.StatusUnauthorized && !bySession(r): // an id cannot be guessed, and a page may send many requests with an old one
 		buckets.Take(from.Addr, 1)
 	}
 	return caller, p
 }
 
-// credentials returns the Authorization header, or the signature of the client certificate.
+// bySession reports whether the session of a browser decides who the caller is.
+func bySession(r *http.Request) bool {
+	return r.Header.Get("Authorization") == "" && sessionOf(r) != ""
+}
+
+// credentials returns the Authorization header, the session of a browser, or the signature of the
+// client certificate.
 func credentials(r *http.Request) string {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return header
+	}
+	if id := sessionOf(r); id != "" {
+		return id
 	}
 	if c := certificateOf(r); c != nil {
 		return string(c.Signature)

@@ -41,6 +41,11 @@ const contract = `
 	POST /v1/apply
 	GET /v1/events
 	GET /v1/stats/conflicts
+	GET /v1/stats/activity
+	POST /v1/search
+	GET /v1/me
+	GET /v1/server
+	GET /v1/policies
 	GET /v1/stats
 	POST /v1/sweep
 	POST /v1/recanonicalize

@@ -103,7 +103,7 @@ func kindOf(op *huma.Operation) kind {
 		return checking
 	case "resolveForwarded":
 		return proxying
-	case "lookUpName", "lookUpHistory", "lookUpResolve", "followResolve":
+	case "lookUpName", "lookUpHistory", "lookUpResolve", "followResolve", "search":
 		return reading // the value is in the body
 	}
 	if op.Method == http.MethodGet {

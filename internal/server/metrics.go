@@ -262,6 +262,18 @@ func (m *webhookMetrics) collectLags(set setGauge) {
 	}
 }
 
+// lag returns the age of the oldest undelivered event of all webhooks.
+func (m *webhookMetrics) lag() (longest time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, oldest := range m.oldest {
+		if !oldest.IsZero() {
+			longest = max(longest, time.Since(oldest))
+		}
+	}
+	return longest
+}
+
 // gauges are gauges whose values are read at each scrape.
 type gauges struct {
 	descs   []*prometheus.Desc

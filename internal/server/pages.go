@@ -68,16 +68,23 @@ var (
 
 const htmlType, scriptType = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 
-// webPages adds the pages for browsers: an index, and the API's documentation.
+// webPages adds the pages for browsers: the dashboard or a start page, and the API's documentation.
 func (s *Server) webPages() {
 	s.descriptions()
-	page := func(pattern, contentType, policy, content string) {
-		s.page(pattern, inBrowser(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	text := func(contentType, policy, content string) http.Handler {
+		return inBrowser(policy, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
 			_, _ = w.Write([]byte(content))
-		})))
+		}))
 	}
-	s.page("GET /{$}", inBrowser("style-src "+hashOf(between(indexPage, "<style>", "</style>")), http.HandlerFunc(s.startPage)))
+	page := func(pattern, contentType, policy, content string) {
+		s.page(pattern, text(contentType, policy, content))
+	}
+	start := inBrowser("style-src "+hashOf(between(indexPage, "<style>", "</style>")), http.HandlerFunc(s.startPage))
+	if s.cfg.Dashboard != nil {
+		start = s.dashboard(start)
+	}
+	s.page("GET /{$}", start)
 	// The page has no inline script or style, so that the policy can forbid both. The interface
 	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)

@@ -81,6 +81,7 @@ type listInput struct {
 	Prefix    string `query:"prefix" doc:"A prefix of the canonical form."`
 	Limit     int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
 	Cursor    string `query:"cursor" doc:"nextCursor of the page before."`
+	Ending    int64  `query:"endingWithinMs" minimum:"0" maximum:"3600000" doc:"Only holds that end within this time, the soonest first, without further pages." example:"60000"`
 }
 
 func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.NamesPage], error) {
@@ -92,6 +93,7 @@ func (s *Server) listNames(ctx context.Context, in *listInput) (*answer[wire.Nam
 	}
 	page, err := s.registry(ctx).List(ctx, dibs.NamesQuery{
 		Namespace: in.Namespace, State: dibs.State(in.State), Prefix: in.Prefix, Limit: in.Limit, Cursor: in.Cursor,
+		EndingWithin: time.Duration(in.Ending) * time.Millisecond,
 	})
 	return ok(wire.NamesPage{Names: wire.NamesOf(page.Names), NextCursor: page.Next}), err
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,6 +34,11 @@ type Config struct {
 	Registry *dibs.Registry
 	// Store is the engine of the Registry. The Server pings it.
 	Store dibs.Store
+	// Stores describes the Store, or each engine of one with routes, for operators. None means
+	// that they are not shown.
+	Stores []StoreInfo
+	// PolicyNames returns the namespaces and types that have a policy. Nil means none.
+	PolicyNames func() []string
 	// Health knows the state of the Store. Nil means that the Server only pings the Store.
 	Health *health.Monitor
 	// Authenticate returns the caller with a key, which is empty if the request has none. Nil
@@ -41,12 +47,17 @@ type Config struct {
 	// Certificate returns the caller with a client certificate that TLS has verified, for a
 	// request without a key. Nil means that certificates are ignored.
 	Certificate func(ctx context.Context, c *x509.Certificate) (access.Caller, error)
+	// SignIn signs browsers in. Nil means that they have no sessions.
+	SignIn *auth.Authenticator
 	// Origins are the sites whose pages may call the API, see [access.CheckOrigin]. Empty means
 	// only pages of the server itself.
 	Origins []string
 
 	// Keys are the API keys. Nil means those in the Store.
 	Keys *auth.KeyStore
+	// Dashboard has the files of the dashboard. Nil means a start page in its place.
+	Dashboard fs.FS
+
 	// Webhooks are the webhooks of the Registry. Nil means none.
 	Webhooks *webhook.Service
 
@@ -84,6 +95,10 @@ type Server struct {
 	origins origins
 	limits  *limits
 
+	started     time.Time
+	feedLag     atomic.Int64 // of the last event on a stream, in milliseconds
+	openStreams atomic.Int64
+
 	stats    *stats
 	pings    singleflight.Group
 	draining atomic.Bool
@@ -107,7 +122,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits:    newLimits(cfg.Limits),
+		limits: newLimits(cfg.Limits), started: time.Now(),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	cfg.Metrics.observe(s)
@@ -122,6 +137,9 @@ func New(cfg Config) *Server {
 	s.registerOperate()
 	s.registerWebhooks()
 	s.registerKeys()
+	s.registerSearch()
+	s.registerInfo()
+	s.registerSignIn()
 	s.registerPages()
 	return s
 }

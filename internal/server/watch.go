@@ -43,6 +43,7 @@ func (s *Server) registerWatch() {
 	}}
 	register(s, events, s.events)
 	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
+	register(s, s.operation(http.MethodGet, "/v1/stats/activity", "activity", "Count what happened by namespace and minute or hour", tagWatching, 422), s.activity)
 	register(s, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
 }
 
@@ -101,6 +102,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 	defer context.AfterFunc(s.streams, cancel)()
 	s.cfg.Metrics.streams.Inc()
 	defer s.cfg.Metrics.streams.Dec()
+	s.openStreams.Add(1)
+	defer s.openStreams.Add(-1)
 
 	out := &eventWriter{w: w, control: http.NewResponseController(w), timeout: s.streamWrite}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -118,7 +121,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, info *requestInf
 			}
 		}
 		for _, e := range page.Events {
-			s.cfg.Metrics.feedLag.Observe(time.Since(e.At.Time()).Seconds())
+			lag := time.Since(e.At.Time())
+			s.cfg.Metrics.feedLag.Observe(lag.Seconds())
+			s.feedLag.Store(max(0, lag.Milliseconds()))
 			if err := out.event(e); err != nil {
 				return
 			}
@@ -213,6 +218,29 @@ func (s *Server) conflicts(ctx context.Context, in *conflictsInput) (*answer[con
 	}
 	list, err := s.registry(ctx).Conflicts(ctx, dibs.ConflictsQuery{Namespace: in.Namespace, From: in.From, To: in.To})
 	return ok(conflicts{wire.ListOf(list, wire.ConflictBucketOf)}), err
+}
+
+type activityInput struct {
+	Namespace string    `query:"namespace" doc:"Default: all namespaces." example:"slug"`
+	Bucket    string    `query:"bucket" enum:"minute,hour" default:"minute" doc:"Minutes are kept for two hours, hours for eight days."`
+	From      time.Time `query:"from" doc:"All buckets that overlap the span. Default: the last 60 minutes, or the last 168 hours."`
+	To        time.Time `query:"to" doc:"Default: now."`
+}
+
+func (s *Server) activity(ctx context.Context, in *activityInput) (*answer[wire.Activity], error) {
+	if err := s.may(ctx, access.Stats, in.Namespace); err != nil {
+		return nil, err
+	}
+	query := dibs.ActivityQuery{Namespace: in.Namespace, Per: time.Minute, From: in.From, To: in.To}
+	span := time.Hour
+	if in.Bucket == "hour" {
+		query.Per, span = time.Hour, 7*24*time.Hour
+	}
+	if in.From.IsZero() {
+		query.From = time.Now().Add(-span)
+	}
+	activity, err := s.registry(ctx).Activity(ctx, query)
+	return ok(wire.ActivityOf(activity, in.Bucket)), err
 }
 
 const (

@@ -82,7 +82,9 @@ func TestDeclaredKeys(t *testing.T) {
 	const further = "[[keys]]\nname = \"reader\"\nsecretFile = \"reader\"\ngrants = [{ may = \"read\", in = \"*\" }]\n"
 	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", hash, 1)+further)
 	p := serve(t, dir, "--config", "dibs.toml")
-	status := func(secret string) int { return get(t, p.url+"/v1/check/slug/alice", "Authorization", "Bearer "+secret).status }
+	status := func(secret string) int {
+		return get(t, p.url+"/v1/check/slug/alice", "Authorization", "Bearer "+secret).status
+	}
 	if status(admin) != http.StatusOK || status(reader) != http.StatusOK || get(t, p.url+"/v1/names").status != http.StatusUnauthorized {
 		t.Errorf("admin %d, reader %d", status(admin), status(reader))
 	}

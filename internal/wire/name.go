@@ -159,6 +159,7 @@ type Result struct {
 	Freed       []string `json:"freed,omitempty" nullable:"false" doc:"Keys that are free now."`
 	Quarantined []string `json:"quarantined,omitempty" nullable:"false" doc:"Keys that are in quarantine now."`
 	Pending     bool     `json:"pending,omitempty" doc:"The entity has more names, which follow in batches."`
+	Events      []Event  `json:"events,omitempty" nullable:"false" doc:"In a dry run: the events that the command would record, in order, without cursors."`
 }
 
 // ResultOf converts a result.
@@ -169,16 +170,20 @@ func ResultOf(r dibs.Result) Result {
 	}
 	return Result{
 		Names: names, Token: r.Token, Replayed: r.Replayed, Version: r.Version,
-		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending,
+		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending, Events: EventsOf(r.Events),
 	}
 }
 
 // Result returns the library's result.
 func (r Result) Result() (dibs.Result, error) {
 	names, err := namesFrom(r.Names)
+	if err != nil {
+		return dibs.Result{}, err
+	}
+	events, err := listFrom(r.Events, Event.Event)
 	return dibs.Result{
 		Names: names, Token: r.Token, Replayed: r.Replayed, Version: r.Version,
-		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending,
+		Freed: r.Freed, Quarantined: r.Quarantined, Pending: r.Pending, Events: events,
 	}, err
 }
 
@@ -193,7 +198,7 @@ func EventKinds() []dibs.EventKind {
 
 // Event is one committed change.
 type Event struct {
-	Cursor        string            `json:"cursor" doc:"The position in the feed after this event: resume here."`
+	Cursor        string            `json:"cursor" doc:"The position in the feed after this event: resume here. Empty in a dry run."`
 	Kind          string            `json:"kind" doc:"What happened." example:"confirmed"`
 	At            string            `json:"at" format:"date-time"`
 	ReservationID string            `json:"reservationId,omitempty"`

@@ -194,6 +194,48 @@ func (b ConflictBucket) ConflictBucket() dibs.ConflictBucket {
 	return dibs.ConflictBucket{Start: ParseTime(b.Start), Namespace: b.Namespace, Reason: b.Reason, Count: b.Count}
 }
 
+// Activity counts what happened, by namespace and minute or hour.
+type Activity struct {
+	Bucket  string           `json:"bucket" enum:"minute,hour" doc:"The length of a bucket."`
+	From    string           `json:"from" format:"date-time" doc:"The start of the first bucket."`
+	To      string           `json:"to" format:"date-time" doc:"The end of the span, or the engine's time now."`
+	Buckets []ActivityBucket `json:"buckets" nullable:"false" doc:"By time and namespace. A bucket in which nothing happened is absent."`
+}
+
+// ActivityBucket counts what happened in one namespace, in one minute or hour.
+type ActivityBucket struct {
+	Start     string            `json:"start" format:"date-time"`
+	Namespace string            `json:"namespace" doc:"Empty for events about an entity as a whole. With too many namespaces: acme.* for the rest of a scope, * for the rest." example:"slug"`
+	Events    map[string]uint64 `json:"events" nullable:"false" doc:"The number of events by kind, such as reserved, confirmed and expired."`
+	Refused   uint64            `json:"refused" doc:"The number of attempts that were refused."`
+}
+
+// ActivityOf converts counts per minute or hour.
+func ActivityOf(a dibs.Activity, bucket string) Activity {
+	return Activity{bucket, FormatTime(a.From), FormatTime(a.To), ListOf(a.Buckets, func(b dibs.ActivityBucket) ActivityBucket {
+		w := ActivityBucket{FormatTime(b.Start), b.Namespace, make(map[string]uint64, len(b.Events)), b.Refused}
+		for kind, n := range b.Events {
+			w.Events[string(kind)] = n
+		}
+		return w
+	})}
+}
+
+// Activity returns the library's counts.
+func (a Activity) Activity() dibs.Activity {
+	v := dibs.Activity{From: ParseTime(a.From), To: ParseTime(a.To)}
+	for _, b := range a.Buckets {
+		bucket := dibs.ActivityBucket{
+			Start: ParseTime(b.Start), Namespace: b.Namespace, Events: make(map[dibs.EventKind]uint64, len(b.Events)), Refused: b.Refused,
+		}
+		for kind, n := range b.Events {
+			bucket.Events[dibs.EventKind(kind)] = n
+		}
+		v.Buckets = append(v.Buckets, bucket)
+	}
+	return v
+}
+
 // SweepReport is the result of a sweep.
 type SweepReport struct {
 	Looked   int   `json:"looked"`

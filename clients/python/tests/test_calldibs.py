@@ -191,6 +191,7 @@ class Verbs(Case):
         self.assertTrue(page.events and page.next_cursor)
         self.assertTrue(any(c.namespace == "slug" and c.count for c in dibs.stats().names))
         self.assertIsInstance(dibs.conflicts("slug"), list)
+        self.assertTrue(sum(b.events.get("claimed", 0) for b in dibs.activity("slug", bucket="hour").buckets))
         self.assertIsNone(dibs.name("slug", fresh()))
         self.assertIsNone(dibs.reservation("res_" + "a" * 26))
         self.assertIsNone(dibs.entity(Entity("user", fresh())))

@@ -303,6 +303,13 @@ export class Dibs {
     const query = { namespace, from: from?.toISOString(), to: to?.toISOString() };
     return this.#http.call({ path: "/v1/stats/conflicts", query, repeatable: true, ...(signal && { signal }) });
   }
+
+  /** Counts what happened by namespace: per minute of the last hour, or per hour of the last week. */
+  async activity(options?: CallOptions & { bucket?: "minute" | "hour"; namespace?: string; from?: Date; to?: Date }): Promise<api.Activity> {
+    const { signal, bucket, namespace, from, to } = options ?? {};
+    const query = { bucket, namespace, from: from?.toISOString(), to: to?.toISOString() };
+    return this.#http.call({ path: "/v1/stats/activity", query, repeatable: true, ...(signal && { signal }) });
+  }
 }
 
 /** A token for a hold: random, and a secret. Choose it before the call to be able to repeat it from another process. */

@@ -4,7 +4,43 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What the commands of a list did, or would do. */
+        Activity: {
+            /**
+             * @description The length of a bucket.
+             * @enum {string}
+             */
+            bucket: "minute" | "hour";
+            /** @description By time and namespace. A bucket in which nothing happened is absent. */
+            buckets: components["schemas"]["ActivityBucket"][];
+            /**
+             * Format: date-time
+             * @description The start of the first bucket.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The end of the span, or the engine's time now.
+             */
+            to: string;
+        };
+        ActivityBucket: {
+            /** @description The number of events by kind, such as reserved, confirmed and expired. */
+            events: {
+                [key: string]: number;
+            };
+            /**
+             * @description Empty for events about an entity as a whole. With too many namespaces: acme.* for the rest of a scope, * for the rest.
+             * @example slug
+             */
+            namespace: string;
+            /**
+             * Format: int64
+             * @description The number of attempts that were refused.
+             */
+            refused: number;
+            /** Format: date-time */
+            start: string;
+        };
         Applied: {
             /** @description Whether nothing was done. */
             dryRun: boolean;
@@ -326,7 +362,7 @@ export interface components {
             canonical?: string;
             /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
             correlationId?: string;
-            /** @description The position in the feed after this event: resume here. */
+            /** @description The position in the feed after this event: resume here. Empty in a dry run. */
             cursor: string;
             /** @description The entity that owns it. */
             entity?: components["schemas"]["Entity"];
@@ -422,7 +458,18 @@ export interface components {
              */
             until?: string;
         };
-        /** @description How new rules change one name. */
+        FeedInfo: {
+            /**
+             * Format: int64
+             * @description The time from the last event on a stream of this server to its arrival.
+             */
+            lagMs: number;
+            /**
+             * Format: int64
+             * @description How many streams are open on this server.
+             */
+            streams: number;
+        };
         Finding: {
             /** @description What happened. */
             kind: components["schemas"]["FindingKind"];
@@ -471,19 +518,26 @@ export interface components {
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
         };
+        Found: {
+            entities: components["schemas"]["EntityInfo"][];
+            /** @description There are more names. */
+            more: boolean;
+            /** @description Exact matches, then names that begin with the text. */
+            names: components["schemas"]["Name"][];
+        };
         Grant: {
             /**
-             * @description Patterns: * is all namespaces, acme.* the scope acme and all below it, acme.slug one namespace.
+             * @description * for all, acme.* for a scope and all below it, or one namespace.
              * @example [
              *       "acme.*"
              *     ]
              */
             namespaces: string[];
             /**
-             * @description Verbs, and the groups read, watch, hold, own, operate and all.
+             * @description The single verbs.
              * @example [
-             *       "read",
-             *       "hold"
+             *       "get",
+             *       "list"
              *     ]
              */
             verbs: string[];
@@ -588,11 +642,24 @@ export interface components {
              */
             value: string;
         };
-        /** @description Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes. */
-        Meta: {
-            [key: string]: string;
+        Me: {
+            /**
+             * Format: date-time
+             * @description The end of a session.
+             */
+            expiresAt?: string;
+            /** @description The rights. */
+            grants: components["schemas"]["Grant"][];
+            /**
+             * @description The name in events and holds; absent for an anonymous caller.
+             * @example support
+             */
+            principal?: string;
+            /** @description Whether the caller can change nothing. */
+            readOnly: boolean;
+            /** @enum {string} */
+            signedInBy: "none" | "key" | "token" | "certificate" | "session";
         };
-        /** @description A name as the registry has it, with its last reservation. */
         Name: {
             /** @description The entity is archived: the name stays taken and does not resolve. */
             archived?: boolean;
@@ -753,12 +820,62 @@ export interface components {
             /** @description The name as the user wrote it. */
             value: string;
         };
-        /**
-         * @description A command: the operation id of its own call.
-         * @enum {string}
-         */
-        Op: "archive" | "claim" | "confirm" | "decommission" | "delete" | "extend" | "rekey" | "release" | "rename" | "reserve" | "reserveAll" | "reserveFirst" | "restore" | "settle" | "swap" | "transfer";
-        /** @description An error (RFC 9457). */
+        Policies: {
+            /** @description By namespace; that of all others comes last. */
+            policies: components["schemas"]["PolicyInfo"][];
+        };
+        PolicyInfo: {
+            /**
+             * Format: int64
+             * @description How long an old name redirects; 0 means for ever.
+             */
+            aliasRetentionMs: number;
+            /** Format: int64 */
+            archivedStatus: number;
+            /** @description Whether values are stored as keyed hashes. */
+            blind: boolean;
+            /** Format: int64 */
+            defaultTtlMs: number;
+            /** @description The members that differ from the policy of all others. */
+            differs: string[];
+            /** Format: int64 */
+            holdHistoryMs: number;
+            /** @description Whether names that look like another one are refused. */
+            lookAlikes: boolean;
+            manyPerEntity: boolean;
+            /**
+             * Format: int64
+             * @description The bound of a hold with all of its extensions.
+             */
+            maxHoldMs: number;
+            /**
+             * Format: int64
+             * @description Live holds of one principal; 0 means no bound.
+             */
+            maxHolds: number;
+            /** Format: int64 */
+            maxTtlMs: number;
+            /** Format: int64 */
+            minTtlMs: number;
+            /**
+             * @description A namespace, a type of namespaces, or * for all others.
+             * @example slug
+             */
+            namespace: string;
+            /**
+             * @description How values become canonical.
+             * @example slug/1
+             */
+            profile: string;
+            /** Format: int64 */
+            quarantineMs: number;
+            /** Format: int64 */
+            redirectStatus: number;
+            /** @description Whether some words are reserved. */
+            reservedWords: boolean;
+            /** @description Whether a witness decides about lapsed holds. */
+            witness: boolean;
+        };
         Problem: {
             /**
              * Format: int64
@@ -1061,6 +1178,8 @@ export interface components {
         ResolveOutcome: "active" | "moved" | "gone" | "not_found";
         /** @description What a command did, or would do. */
         Result: {
+            /** @description In a dry run: the events that the command would record, in order, without cursors. */
+            events?: components["schemas"]["Event"][];
             /** @description Keys that are free now. */
             freed?: string[];
             /** @description The names that the command is about, as they are after it. */
@@ -1079,9 +1198,36 @@ export interface components {
              */
             version?: number;
         };
-        Revoked: {
-            /** @example checkout */
-            revoked: string;
+        SearchInputBody: {
+            /**
+             * Format: int64
+             * @description How many names. Default: 10.
+             */
+            limit?: number;
+            /**
+             * @description What to look for.
+             * @example Alice & Bob
+             */
+            text: string;
+        };
+        ServerInfo: {
+            feed: components["schemas"]["FeedInfo"];
+            /** @description The limits of this server, off if there is none. Only for callers with the right stats in all namespaces. */
+            limits?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description The engine's clock, by which all holds end.
+             */
+            now: string;
+            /** Format: date-time */
+            startedAt: string;
+            stores: components["schemas"]["StoreInfo"][];
+            sweeper: components["schemas"]["SweeperInfo"];
+            /** @example v0.1.0 */
+            version: string;
+            webhooks: components["schemas"]["WebhooksInfo"];
         };
         SettleInputBody: {
             /** @description The entity that exists. */
@@ -1138,7 +1284,20 @@ export interface components {
          * @enum {string}
          */
         Status: "reserved" | "suspect" | "confirmed" | "released" | "expired";
-        /** @description Two entities with their names. */
+        StoreInfo: {
+            /** @description What is wrong, if that is known. */
+            cause?: string;
+            /** @example sqlite */
+            engine?: string;
+            /** @description Whether it answers. */
+            reads: boolean;
+            /** @description The scopes that are routed to it; absent for the store of all others. */
+            scopes?: string[];
+            /** @example default */
+            store: string;
+            /** @description Whether it can be written to. */
+            writes: boolean;
+        };
         SwapInputBody: {
             /** @description As it is before the swap. */
             a: components["schemas"]["Named"];
@@ -1147,7 +1306,13 @@ export interface components {
             /** @description The namespace in which the name is unique. */
             namespace: string;
         };
-        /** @description How much to sweep. */
+        SweeperInfo: {
+            /**
+             * Format: int64
+             * @description How long the oldest record has been due. No name waits for the sweeper.
+             */
+            lagMs: number;
+        };
         SweepInputBody: {
             /**
              * Format: int64
@@ -1297,7 +1462,14 @@ export interface components {
              */
             graceMs?: number;
         };
-        /** @description How deliveries are going. */
+        WebhooksInfo: {
+            enabled: boolean;
+            /**
+             * Format: int64
+             * @description The age of the oldest event that waits, of the webhooks for which this server delivers.
+             */
+            lagMs: number;
+        };
         WebhookStatus: {
             /**
              * Format: int64
@@ -1361,6 +1533,8 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type Activity = components['schemas']['Activity'];
+export type ActivityBucket = components['schemas']['ActivityBucket'];
 export type Applied = components['schemas']['Applied'];
 export type ApplyInputBody = components['schemas']['ApplyInputBody'];
 export type Availabilities = components['schemas']['Availabilities'];
@@ -1386,11 +1560,13 @@ export type EventKind = components['schemas']['EventKind'];
 export type EventsPage = components['schemas']['EventsPage'];
 export type ExtendInputBody = components['schemas']['ExtendInputBody'];
 export type Failure = components['schemas']['Failure'];
+export type FeedInfo = components['schemas']['FeedInfo'];
 export type Finding = components['schemas']['Finding'];
 export type FindingCounts = components['schemas']['FindingCounts'];
 export type FindingKind = components['schemas']['FindingKind'];
 export type ForgetRequest = components['schemas']['ForgetRequest'];
 export type Forgetting = components['schemas']['Forgetting'];
+export type Found = components['schemas']['Found'];
 export type Grant = components['schemas']['Grant'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
@@ -1399,14 +1575,15 @@ export type Key = components['schemas']['Key'];
 export type KeyList = components['schemas']['KeyList'];
 export type KeyRequest = components['schemas']['KeyRequest'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
-export type Meta = components['schemas']['Meta'];
+export type Me = components['schemas']['Me'];
 export type Name = components['schemas']['Name'];
 export type NameCount = components['schemas']['NameCount'];
 export type Named = components['schemas']['Named'];
 export type NameInBody = components['schemas']['NameInBody'];
 export type NamesPage = components['schemas']['NamesPage'];
 export type OneAvailability = components['schemas']['OneAvailability'];
-export type Op = components['schemas']['Op'];
+export type Policies = components['schemas']['Policies'];
+export type PolicyInfo = components['schemas']['PolicyInfo'];
 export type Problem = components['schemas']['Problem'];
 export type Reason = components['schemas']['Reason'];
 export type Recanonicalization = components['schemas']['Recanonicalization'];
@@ -1422,13 +1599,16 @@ export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
 export type ResolveOutcome = components['schemas']['ResolveOutcome'];
 export type Result = components['schemas']['Result'];
-export type Revoked = components['schemas']['Revoked'];
+export type SearchInputBody = components['schemas']['SearchInputBody'];
+export type ServerInfo = components['schemas']['ServerInfo'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type State = components['schemas']['State'];
 export type Stats = components['schemas']['Stats'];
 export type Status = components['schemas']['Status'];
+export type StoreInfo = components['schemas']['StoreInfo'];
 export type SwapInputBody = components['schemas']['SwapInputBody'];
+export type SweeperInfo = components['schemas']['SweeperInfo'];
 export type SweepInputBody = components['schemas']['SweepInputBody'];
 export type SweepReport = components['schemas']['SweepReport'];
 export type TransferInputBody = components['schemas']['TransferInputBody'];
@@ -1439,6 +1619,7 @@ export type WebhookChange = components['schemas']['WebhookChange'];
 export type WebhookList = components['schemas']['WebhookList'];
 export type WebhookRequest = components['schemas']['WebhookRequest'];
 export type WebhookRotation = components['schemas']['WebhookRotation'];
+export type WebhooksInfo = components['schemas']['WebhooksInfo'];
 export type WebhookStatus = components['schemas']['WebhookStatus'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -1,0 +1,124 @@
+package dashboard_test
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+)
+
+// page is a page of the dashboard, and a text that shows that it is complete.
+type page struct{ name, hash, complete string }
+
+var pages = []page{
+	{"overview", "#/", "acme.slug"},
+	{"names", "#/names", "alice-bob"},
+	{"name", "#/name/slug/anna-and-max", "wedding/42"},
+	{"entity", "#/entity/wedding/42", "miller-wedding"},
+	{"playground", "#/playground?value=Alice%20%26%20Bob", "Can be had"},
+	{"events", "#/events", "Waiting for events"},
+	{"conflicts", "#/conflicts", "in use"},
+	{"suspects", "#/suspects", "Nothing waits"},
+	{"webhooks", "#/webhooks", "No webhooks"},
+	{"policies", "#/policies", "Limits"},
+	{"missing", "#/nothing/here", "There is no such page"},
+}
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// Every page works without errors, in light and dark, wide and narrow, and has no serious fault for people who cannot see,
+// or use no mouse.
+func TestPages(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	seed(t, s.registry(t, ""))
+	p := open(t, s.url, "")
+	for _, page := range pages {
+		p.goTo(page.hash)
+		p.sees(page.complete)
+		for _, dark := range []bool{false, true} {
+			p.dark(dark)
+			p.isAccessible(page.name)
+		}
+		p.size(390, 844)
+		p.fits(page.name)
+		p.isAccessible(page.name + ", narrow")
+		p.size(1440, 900)
+	}
+}
+
+// isAccessible runs axe-core, and fails for findings above minor.
+func (p *tab) isAccessible(what string) {
+	p.Helper()
+	if !eval[bool](p, "'axe' in window") {
+		eval[bool](p, "%s\ntrue", axe)
+	}
+	const run = `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations
+		.filter((v) => v.impact !== "minor")
+		.map((v) => v.impact + " " + v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.any.map((a) => a.message).join("; ")).join(" | ")))`
+	for _, finding := range eval[[]string](p, run) {
+		p.Errorf("%s: %s", what, finding)
+	}
+}
+
+// fits checks that the page is not wider than the window.
+func (p *tab) fits(what string) {
+	p.Helper()
+	if over := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		p.Errorf("%s is %d pixels wider than the window: %s", what, over, eval[string](p, "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest('.scroll, .heat-space, .timeline')).slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(' | ')"))
+	}
+}
+
+// Values that try to be markup are shown as text, wherever they come from.
+func TestMarkupIsText(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	evil := `<img src=x onerror="document.title='broken'">`
+	hold, err := reg.Reserve(t.Context(), dibs.Reserve{
+		Namespace: "title", Value: evil, Entity: dibs.Entity{Type: evil, ID: evil}, CorrelationID: evil, Meta: map[string]string{evil: evil},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, s.url, "")
+	p.sees("title:")
+	for _, hash := range []string{"#/", "#/names", "#/name/title/" + escaped(evil), "#/playground?namespace=title&value=" + escaped(evil)} {
+		p.goTo(hash)
+		p.sees("onerror=")
+		p.holds("!document.querySelector('img') && document.title !== 'broken'")
+	}
+	if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: dibs.Entity{Type: evil, ID: evil}}); err != nil {
+		t.Fatal(err)
+	}
+	p.goTo("#/entity/" + escaped(evil) + "/" + escaped(evil))
+	p.sees("version 1")
+	p.holds("!document.querySelector('img') && document.title !== 'broken'")
+}
+
+// Names in other scripts and of any length are shown whole, and break no page.
+func TestUnusualNames(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	long := strings.Repeat("abcdefgh", 128)
+	p := open(t, s.url, "")
+	for i, name := range []string{"مرحبا بالعالم", "🎉👩‍👩‍👧", long} {
+		if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "title", Value: name, Entity: wedding(i)}); err != nil {
+			t.Fatal(err)
+		}
+		p.goTo("#/name/title/" + escaped(name))
+		p.sees(name)
+		p.sees("claimed")
+		for _, hash := range []string{"#/name/title/" + escaped(name), "#/names", "#/entity/wedding/" + string(rune('0'+i))} {
+			p.goTo(hash)
+			p.size(390, 844)
+			p.sees(string([]rune(name)[:3]))
+			p.fits(hash[:min(len(hash), 20)])
+			p.size(1440, 900)
+		}
+	}
+}
+
+func escaped(text string) string {
+	return strings.NewReplacer("%", "%25", " ", "%20", "<", "%3C", ">", "%3E", `"`, "%22", "/", "%2F", "&", "%26", "?", "%3F", "#", "%23").Replace(text)
+}
