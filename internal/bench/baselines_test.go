@@ -21,7 +21,7 @@ var baselines = map[string]target{
 
 // mostTransactions is the baseline of counts: a stampede that costs a transaction for each of
 // its callers, or for each batch of few, fails.
-var mostTransactions = atMost(30)
+var mostTransactions = atMost(20)
 
 var checkBaselines = flag.Bool("baselines", false, "check that no ratio is far below its former value")
 

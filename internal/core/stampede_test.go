@@ -27,6 +27,7 @@ func TestRivalsShareABatch(t *testing.T) {
 			Batch: func(b dibs.BatchInfo) { batches = append(batches, b.Requests) },
 		}}))
 		f.Must(coretest.Reserve("slug", "first", coretest.Token1), coretest.Claim("warm", "first", coretest.User1))
+		synctest.Wait() // batches are reported after their answers
 		batches = nil
 		s.reset()
 		lists := make([][]dibs.Command, 100)
@@ -37,6 +38,7 @@ func TestRivalsShareABatch(t *testing.T) {
 			lists = append(lists, []dibs.Command{coretest.Reserve("slug", other, coretest.Token1)})
 		}
 		answers := coretest.InOneBatch(f, s.Spy, func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }, nil, lists...)
+		synctest.Wait()
 		won := 0
 		for i, a := range answers {
 			switch {
