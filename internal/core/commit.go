@@ -188,7 +188,7 @@ func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess
 func (c *committer) commit(ctx context.Context, guessed bool, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes, err := c.store.Commit(ctx, groups)
 	if err == nil && len(outcomes) != len(groups) {
-		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
+		err = wrongOutcomes(outcomes, groups)
 	}
 	if err != nil {
 		c.guesses.forgetAll()
@@ -196,6 +196,10 @@ func (c *committer) commit(ctx context.Context, guessed bool, groups []dibs.Grou
 	}
 	c.guesses.committed(guessed, groups, outcomes)
 	return outcomes, nil
+}
+
+func wrongOutcomes(outcomes []dibs.Outcome, groups []dibs.Group) error {
+	return dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
 }
 
 // A decision on an estimated time must be committed between guessEarly before that time and
