@@ -129,7 +129,7 @@ func (j *joinedStore) note(took time.Duration, swept int) {
 		}
 		j.plain += (took - j.plain) / averageOver
 	} else {
-		each := min(max((took-j.plain)/time.Duration(swept), shortestRecord), took/time.Duration(swept))
+		each := max((took-j.plain)/time.Duration(swept), shortestRecord)
 		j.record += (each - j.record) / averageOver
 		j.credit -= time.Duration(swept) * j.record
 	}
