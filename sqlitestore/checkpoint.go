@@ -29,7 +29,7 @@ const (
 	// move the WAL themselves: it must not grow without bound.
 	checkpointLate = 5 * checkpointAt
 
-	checkpointPause    = 20 * time.Millisecond  // at least, between two looks at the WAL
+	checkpointPause    = 20 * time.Millisecond  // between two looks at the WAL
 	maxCheckpointPause = 500 * time.Millisecond // while a long read needs the WAL as it is
 )
 
@@ -56,6 +56,8 @@ func (c *checkpointer) close() error {
 	return c.conn.close()
 }
 
+// run looks at the WAL some time after a commit. So a program that commits once and ends does not
+// open the connection.
 func (c *checkpointer) run() {
 	defer close(c.stopped)
 	pause := checkpointPause
@@ -65,15 +67,15 @@ func (c *checkpointer) run() {
 		case <-c.stopping:
 			return
 		}
-		if c.checkpoint() {
-			pause = checkpointPause
-		} else {
-			pause = min(2*pause, maxCheckpointPause)
-		}
 		select {
 		case <-time.After(pause):
 		case <-c.stopping:
 			return
+		}
+		if c.checkpoint() {
+			pause = checkpointPause
+		} else {
+			pause = min(2*pause, maxCheckpointPause)
 		}
 	}
 }

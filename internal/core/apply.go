@@ -187,6 +187,7 @@ const (
 // the queue, and then they share one commit.
 type writer struct {
 	committer *committer
+	joined    *joinedStore // of the committer
 
 	queue    chan *call
 	maxBatch int
@@ -205,10 +206,11 @@ type writer struct {
 func newWriter(store dibs.Store, ends *pastEnds, activity *activityCounts, cfg dibs.Config, report func(dibs.BatchInfo)) *writer {
 	closing := make(chan struct{})
 	blocked := &blockedCalls{limit: int64(cfg.QueueSize), due: make(chan *call, cfg.QueueSize), closing: closing}
+	joined := newJoinedStore(store)
 	w := &writer{
-		committer: &committer{store: store, guesses: newGuesser(store), ends: ends, blocked: blocked, activity: activity},
-		queue:     make(chan *call, cfg.QueueSize),
-		maxBatch:  cfg.MaxBatch, observer: &cfg.Observer, report: report,
+		committer: &committer{store: joined, guesses: newGuesser(store), ends: ends, blocked: blocked, activity: activity}, joined: joined,
+		queue:    make(chan *call, cfg.QueueSize),
+		maxBatch: cfg.MaxBatch, observer: &cfg.Observer, report: report,
 		lane: make(chan struct{}, 1), closing: closing, closed: make(chan struct{}),
 	}
 	w.running.Go(func() { w.run(blocked.due) })
@@ -334,7 +336,7 @@ func (w *writer) take(batch []*call, c *call) []*call {
 
 func (w *writer) commit(batch []*call) {
 	if len(batch) > 0 {
-		w.traffic.begin(len(batch))
+		w.traffic.begin()
 		w.commitBy(w.committer, batch)
 		w.traffic.end()
 	}

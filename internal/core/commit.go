@@ -189,7 +189,7 @@ func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess
 func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []dibs.Group) ([]dibs.Outcome, error) {
 	outcomes, err := c.store.Commit(ctx, groups)
 	if err == nil && len(outcomes) != len(groups) {
-		err = dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
+		err = wrongOutcomes(outcomes, groups)
 	}
 	if err != nil {
 		c.guesses.forgetAll()
@@ -198,6 +198,10 @@ func (c *committer) commit(ctx context.Context, state *rules.Batch, groups []dib
 	c.guesses.committed(state.Guessed(), groups, outcomes)
 	c.activity.noteCommit(state.Now(), groups, outcomes)
 	return outcomes, nil
+}
+
+func wrongOutcomes(outcomes []dibs.Outcome, groups []dibs.Group) error {
+	return dibs.OutcomeUnknown(fmt.Errorf("the engine returned %d outcomes for %d groups", len(outcomes), len(groups)))
 }
 
 // A decision on an estimated time must be committed between guessEarly before that time and

@@ -16,8 +16,8 @@
 // An answer that commits nothing may rest on time alone: a hold is over, and no commit has
 // written that yet. [pastEnds] makes the caller wait for commits that could contradict it.
 //
-// In the background, [core.Sweep] ends what is over and asks witnesses: the [sweepLane] commits
-// beside the writer, in turns that leave callers their share. [conflictCounts] and [activityCounts]
+// In the background, [core.Sweep] ends what is over and asks witnesses: the [sweepLane] joins
+// commits of the writer, in turns that leave callers their share. [conflictCounts] and [activityCounts]
 // are stored every few seconds. Readers of the [feed] wake up after each commit.
 //
 // On a transaction of the caller, a core has no writer and no reader: it decides and commits each

@@ -179,6 +179,10 @@ func (r *remote) Conflicts(ctx context.Context, query dibs.ConflictsQuery) ([]di
 	return both(r, "conflicts", func(reg *dibs.Registry) ([]dibs.ConflictBucket, error) { return reg.Conflicts(ctx, query) })
 }
 
+func (r *remote) Activity(ctx context.Context, query dibs.ActivityQuery) (dibs.Activity, error) {
+	return r.kept.Activity(ctx, query)
+}
+
 func (r *remote) Recanonicalize(ctx context.Context, request dibs.RecanonicalizeRequest) (dibs.Recanonicalization, error) {
 	if request.DryRun {
 		return both(r, "plan", func(reg *dibs.Registry) (dibs.Recanonicalization, error) { return reg.Recanonicalize(ctx, request) })
