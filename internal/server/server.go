@@ -81,6 +81,8 @@ type Server struct {
 	origins origins
 	limits  *limits
 
+	keepExact string // the Cache-Control of an exact resolution
+
 	stats    *stats
 	pings    singleflight.Group
 	draining atomic.Bool
@@ -101,7 +103,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits:    newLimits(cfg.Limits),
+		limits: newLimits(cfg.Limits), keepExact: cacheControl(cfg.MaxStale),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	cfg.Metrics.observe(s)
