@@ -31,10 +31,13 @@ type set struct {
 	entries [ways]atomic.Pointer[entry]
 }
 
+// maxSets bounds what a table takes from the start to 64 MiB. It has room for seven million entries.
+const maxSets = 1 << 20
+
 func newTable(maxBytes uint64) *table {
-	// Sets that are half full on average are hardly ever full.
-	count := 1 << bits.Len64(maxBytes/entrySize/(ways/2+2))
-	return &table{sets: make([]set, count), maxBytes: int64(min(maxBytes, 1<<62))}
+	// Sets of which half of the slots are used on average are hardly ever full.
+	count := uint64(1) << bits.Len64(maxBytes/entrySize/(ways/2+2))
+	return &table{sets: make([]set, min(count, maxSets)), maxBytes: int64(min(maxBytes, 1<<62))}
 }
 
 func (t *table) setOf(hash uint64) *set { return &t.sets[hash&uint64(len(t.sets)-1)] }

@@ -3,6 +3,7 @@ package dibscache
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 	"sync"
 	"testing"
 	"unsafe"
@@ -57,7 +58,8 @@ func TestTableIsBounded(t *testing.T) {
 	}
 }
 
-// Entries of questions with the same hash, and a table for less than one entry, do no harm.
+// Entries of questions with the same hash, a table for less than one entry, and one without a
+// bound do no harm.
 func TestTableOddCases(t *testing.T) {
 	t.Parallel()
 	table := newTable(100 * entrySize)
@@ -79,6 +81,10 @@ func TestTableOddCases(t *testing.T) {
 	hash, q := numbered(0)
 	if tiny.put(hash, &entry{question: q}); tiny.get(hash, q) != nil || tiny.bytes.Load() != 0 {
 		t.Errorf("%d bytes in a table for one", tiny.bytes.Load())
+	}
+	huge := newTable(math.MaxUint64)
+	if huge.put(hash, &entry{question: q}); huge.get(hash, q) == nil || len(huge.sets) > maxSets {
+		t.Errorf("a huge table has %d sets", len(huge.sets))
 	}
 }
 

@@ -231,10 +231,10 @@ func (r *reader) decide(ctx context.Context, asked *rules.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q := &question{request: asked, ctx: ctx, done: make(chan struct{})}
+	q := &question{request: asked, ctx: ctx}
 	if r.join(q) {
-		batch := r.gather()
-		if len(batch) == 1 && batch[0] == q {
+		batch := r.gather(q)
+		if len(batch) == 1 { // q itself
 			defer r.endAlone()
 			return decideAll(ctx, r.store, asked)
 		}
@@ -255,6 +255,7 @@ func (r *reader) join(q *question) bool {
 	defer r.mu.Unlock()
 	r.waiting = append(r.waiting, q)
 	if r.gathering || r.reads == r.maxReads {
+		q.done = make(chan struct{})
 		return false
 	}
 	r.gathering = true
@@ -273,8 +274,9 @@ func (r *reader) withdraw(q *question) {
 
 // gather yields to other goroutines until enough questions wait, or none has come for
 // gatherYields yields: a larger read costs less for each question. It returns the questions of the
-// read that begins, if there still are any.
-func (r *reader) gather() []*question {
+// read that begins, if there still are any. One of those that wait may be the caller's own, which
+// has to be told only if it is not alone.
+func (r *reader) gather(own *question) []*question {
 	for quiet, last := 0, 0; quiet < gatherYields && last < maxQuestions; quiet++ {
 		runtime.Gosched()
 		r.mu.Lock()
@@ -290,6 +292,9 @@ func (r *reader) gather() []*question {
 	n := min(len(r.waiting), maxQuestions)
 	if n == 0 {
 		return nil
+	}
+	if own != nil && n > 1 {
+		own.done = make(chan struct{})
 	}
 	r.reads++
 	batch := r.waiting[:n:n]
@@ -315,7 +320,7 @@ func (r *reader) end() bool {
 // endAlone ends the read of a lone question. Those that came meanwhile share the next.
 func (r *reader) endAlone() {
 	if r.end() {
-		go func() { r.read(r.gather()) }()
+		go func() { r.read(r.gather(nil)) }()
 	}
 }
 
@@ -337,6 +342,6 @@ func (r *reader) read(batch []*question) {
 		if !r.end() {
 			return
 		}
-		batch = r.gather()
+		batch = r.gather(nil)
 	}
 }

@@ -46,7 +46,7 @@ func TestAllocations(t *testing.T) {
 				t.Error("a taken name was reserved")
 			}
 		}},
-		{"resolve", 25, func(int) { must(reg.Resolve(ctx, "slug", "taken")) }},
+		{"resolve", 22, func(int) { must(reg.Resolve(ctx, "slug", "taken")) }},
 		{"check", 32, func(int) { must(reg.Check(ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"taken"}})) }},
 	} {
 		i := -1

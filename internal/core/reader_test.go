@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,5 +113,34 @@ func TestReadsFailWithTheEngine(t *testing.T) {
 		if _, err := reg.Resolve(f.Ctx, "slug", "x"); !errors.Is(err, dibs.ErrUnavailable) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// Callers that are ready at the same time share a load, also if no load is under way.
+func TestCallersGatherForALoad(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+	store := newSlowStore(f.Engine)
+	store.arrived = make(chan struct{}, 10_000)
+	close(store.release)
+	reg := coretest.MustOpen(t, store, dibs.Config{})
+	const callers, questions = 100, 20
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			<-start
+			for range questions {
+				if r, err := reg.Resolve(f.Ctx, "slug", "x"); err != nil || r.Entity != coretest.User1 {
+					t.Errorf("%+v, %v", r, err)
+				}
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+	if n := store.loads.Load(); n > callers*questions/6 {
+		t.Errorf("%d loads for %d questions", n, callers*questions)
 	}
 }

@@ -177,10 +177,11 @@ type reader interface {
 	Check(ctx context.Context, request dibs.CheckRequest) ([]dibs.Availability, error)
 }
 
-// reader returns the cache if there is one and the request allows it, else the registry.
+// reader returns the cache if there is one and the request allows it, else the registry. The
+// answers do not depend on the caller, whose rights the server has checked.
 func (s *Server) reader(ctx context.Context) reader {
 	if s.cfg.Cache == nil || infoOf(ctx).fresh {
-		return s.registry(ctx)
+		return s.cfg.Registry
 	}
 	return s.cfg.Cache
 }

@@ -175,7 +175,7 @@ func TestQuickCallsAllocateLittle(t *testing.T) {
 		status  int
 		most    float64
 	}{
-		{"resolve", exact, get("/v1/resolve/slug/alice"), http.StatusOK, 60},
+		{"resolve", exact, get("/v1/resolve/slug/alice"), http.StatusOK, 36},
 		{"resolve from the cache", caching, get("/v1/resolve/slug/alice"), http.StatusOK, 15},
 		{"check from the cache", caching, get("/v1/check/slug/alice"), http.StatusOK, 15},
 		{"reserve", exact, func() *http.Request {
@@ -183,7 +183,7 @@ func TestQuickCallsAllocateLittle(t *testing.T) {
 			request := httptest.NewRequest(http.MethodPost, "/v1/reservations", strings.NewReader(fmt.Sprintf(`{"namespace":"slug","value":"name-%d"}`, reserved)))
 			request.Header.Set("Content-Type", "application/json")
 			return request
-		}, http.StatusCreated, 120},
+		}, http.StatusCreated, 100},
 		{"no such path", exact, get("/v1/nowhere"), http.StatusNotFound, 60},
 	} {
 		w := &reusable{header: make(http.Header)}

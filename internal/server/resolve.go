@@ -82,7 +82,10 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 	if err != nil {
 		return nil, err
 	}
-	keep := "max-age=" + strconv.Itoa(int(max(0, s.cfg.MaxStale-r.Age)/time.Second))
+	keep := s.keepExact
+	if r.Age > 0 {
+		keep = cacheControl(s.cfg.MaxStale - r.Age)
+	}
 	if r.Outcome == dibs.ResolveNotFound || r.Outcome == dibs.ResolveGone {
 		p := unresolved(r)
 		// A caller without the right to the name learns only that it does not resolve.
@@ -103,6 +106,11 @@ func (s *Server) resolve(ctx context.Context, namespace, value string, redirect 
 		}
 	}
 	return out, nil
+}
+
+// cacheControl returns the Cache-Control of a resolution that clients may keep for a time.
+func cacheControl(d time.Duration) string {
+	return "max-age=" + strconv.Itoa(int(max(0, d)/time.Second))
 }
 
 func unresolved(r dibs.Resolution) *problem {

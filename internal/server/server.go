@@ -98,6 +98,7 @@ type Server struct {
 	started     time.Time
 	feedLag     atomic.Int64 // of the last event on a stream, in milliseconds
 	openStreams atomic.Int64
+	keepExact string // the Cache-Control of an exact resolution
 
 	stats    *stats
 	pings    singleflight.Group
@@ -122,7 +123,7 @@ func New(cfg Config) *Server {
 	useProblems()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), stats: &stats{registry: cfg.Registry}, origins: newOrigins(cfg.Origins),
-		limits: newLimits(cfg.Limits), started: time.Now(),
+		limits: newLimits(cfg.Limits), started: time.Now(), keepExact: cacheControl(cfg.MaxStale),
 		heartbeat: defaultHeartbeat, streamWrite: defaultStreamWrite,
 	}
 	cfg.Metrics.observe(s)
