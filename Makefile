@@ -10,6 +10,9 @@ GOLANGCI := $(BIN)/golangci-lint
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.14.0
 
+DENO_VERSION := 2.9.6
+BUN_VERSION  := 1.4.4
+
 # Debian's, which has the modules that build a wheel.
 PYTHON ?= /usr/bin/python3
 
@@ -65,6 +68,16 @@ clients: deps
 	cd clients/typescript && npm ci --no-audit --no-fund && DIBS_BINARY=$(BIN)/dibs npm test
 	cd clients/python && DIBS_BINARY=$(BIN)/dibs $(PYTHON) -m unittest discover -s tests
 
+## test-runtimes: the tests of the TypeScript client in Deno and Bun, which npm downloads
+.PHONY: test-runtimes
+test-runtimes: deps
+	$(GO) build -o $(BIN)/dibs ./cmd/dibs
+	cd clients/typescript && npm ci --no-audit --no-fund && rm -rf build && npx tsc -p tsconfig.test.json
+	cd clients/typescript && for test in verbs hold robust watch; do \
+		DIBS_BINARY=$(BIN)/dibs npx --yes deno@$(DENO_VERSION) test -A --no-check build/test/$$test.test.js || exit 1; \
+		DIBS_BINARY=$(BIN)/dibs npx --yes bun@$(BUN_VERSION) test ./build/test/$$test.test.js || exit 1; \
+	done
+
 ## baselines: no goal may be far below its former value, and a server withstands overload; runs alone, because it measures
 baselines: deps
 	$(GO) test -timeout 5m -count 1 ./internal/servetest -run '^Test(Overload|MisbehavingClients)$$' -baselines
@@ -90,11 +103,13 @@ test-overload:
 race: deps
 	$(GO) test -race -short -timeout 10m ./...
 
-## lint: formatting and golangci-lint, installed into bin/ when missing
+## lint: formatting and golangci-lint, installed into bin/ when missing; mypy for the Python client
 lint: $(GOFUMPT) $(GOLANGCI)
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
 	cd dashboard && npm ci --no-audit --no-fund && npm run lint
+	@command -v mypy >/dev/null || $(MAKE) --no-print-directory install-mypy
+	mypy --strict --cache-dir /dev/null clients/python/calldibs.py
 
 ## fmt: format all Go files
 fmt: $(GOFUMPT)
@@ -198,6 +213,13 @@ install-python:
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 python3-setuptools python3-wheel
+
+.PHONY: install-mypy
+install-mypy:
+	@command -v apt-get >/dev/null || { echo "mypy is not installed, and this system has no apt-get: install it"; exit 1; }
+	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mypy
 
 .PHONY: install-node
 install-node:

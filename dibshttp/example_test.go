@@ -70,6 +70,26 @@ func ExampleConfig_hosts() {
 	// Output: 301 to https://the-smiths.example.com/photos, no-store
 }
 
+// The browser gets the refusal of the registry.
+func ExampleWriteProblem() {
+	reg := renamed()
+	defer reg.Close()
+
+	signUp := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := reg.Reserve(r.Context(), dibs.Reserve{Namespace: "slug", Value: r.FormValue("slug")})
+		if err != nil {
+			dibshttp.WriteProblem(w, err)
+			return
+		}
+		fmt.Fprint(w, "it is yours for five minutes")
+	})
+	get(signUp, "/?slug=the-joneses")
+	get(signUp, "/?slug=The+Smiths")
+	// Output:
+	// 200 it is yours for five minutes
+	// 409 {"type":"urn:dibs:problem:name-taken","title":"Name taken","status":409,"detail":"slug:the-smiths is in use","code":"NAME_TAKEN","error":"slug_taken","field":"slug","namespace":"slug","key":"slug:the-smiths","reason":"in_use","suggestions":["the-smiths-2","the-smiths-3","the-smiths-4"]}
+}
+
 // renamed returns a registry with a renamed entity.
 func renamed() *dibs.Registry {
 	reg, err := embedded.Open(memstore.New(memstore.Config{}), dibs.Config{})

@@ -28,12 +28,11 @@ var (
 type attempt struct{ email, username, tenant, id, token, payment string } // when it is paid, it is an account
 
 func (a attempt) entity() dibs.Entity { return dibs.Entity{Type: "account", ID: a.id} }
-func (a attempt) form() [3]string     { return [3]string{a.email, a.username, a.tenant} }
 
 // signUp finds in each step what an earlier try has done: the same request again is always right.
 func signUp(ctx context.Context, session string, f attempt) error {
 	a := find("session", session)
-	if a.payment == "declined" || a.id != "" && a.payment == "" && a.form() != f.form() {
+	if other := a.email != f.email || a.username != f.username || a.tenant != f.tenant; a.payment == "declined" || other && a.id != "" {
 		if err := giveUp(ctx, a); err != nil {
 			return err
 		}
@@ -44,8 +43,7 @@ func signUp(ctx context.Context, session string, f attempt) error {
 	holds, err := reserve(ctx, a)
 	if err == nil && !pay(a) {
 		return cmp.Or(giveUp(ctx, a), errNotPaid)
-	}
-	if err == nil {
+	} else if err == nil {
 		_, err = names.ConfirmAll(ctx, holds, a.entity())
 	}
 	switch spent := errors.Is(err, dibs.ErrAlreadyReleased) || errors.Is(err, dibs.ErrAlreadyExpired); {
@@ -71,9 +69,11 @@ func pay(a attempt) bool {
 	return find("id", a.id).payment == "paid"
 }
 
-// giveUp frees the names of an attempt that nobody can pay any more, and then forgets it.
+// giveUp frees the names of an attempt, which then can no longer be paid, and forgets it.
 func giveUp(ctx context.Context, a attempt) error {
-	must(db.Exec("UPDATE attempts SET payment = 'declined' WHERE id = ? AND payment = ''", a.id))
+	if n := must(must(db.Exec("UPDATE attempts SET payment = 'declined' WHERE id = ? AND payment != 'paid'", a.id)).RowsAffected()); n == 0 {
+		return nil // it is paid, or gone
+	}
 	holds, err := reserve(ctx, a)
 	if err == nil {
 		_, err = names.ReleaseAll(ctx, holds)
@@ -95,9 +95,9 @@ func settle(id string) (exists bool) {
 func find(column, value string) (a attempt) {
 	row := db.QueryRow("SELECT email, username, tenant, id, token, payment FROM attempts WHERE "+column+" = ?", value)
 	if err := row.Scan(&a.email, &a.username, &a.tenant, &a.id, &a.token, &a.payment); !errors.Is(err, sql.ErrNoRows) {
-		must(0, err)
+		return must(a, err)
 	}
-	return a
+	return attempt{}
 }
 
 // handle answers a request with the account. A closed tab does not stop what it began.

@@ -32,7 +32,7 @@ class Refused(Exception):
 def sign_up(session, form):
     """Finds in each step what an earlier try has done: the same request again is always right."""
     attempt = find("session", session)
-    if attempt and (attempt["payment"] == "declined" or attempt["payment"] == "" and any(attempt[n] != form[n] for n in NAMES)):
+    if attempt and (attempt["payment"] == "declined" or any(attempt[n] != form[n] for n in NAMES)):
         give_up(attempt)
     # The attempt is saved before the first call: a person who comes back has the same token.
     new = (session, *(form[name] for name in NAMES), secrets.token_hex(16), new_token(), "")
@@ -65,8 +65,9 @@ def pay(attempt):
 
 
 def give_up(attempt):
-    """Frees the names of an attempt that nobody can pay any more, and then forgets it."""
-    db.execute("UPDATE attempts SET payment = 'declined' WHERE id = ? AND payment = ''", (attempt["id"],))
+    """Frees the names of an attempt, which then can no longer be paid, and forgets it."""
+    if db.execute("UPDATE attempts SET payment = 'declined' WHERE id = ? AND payment != 'paid'", (attempt["id"],)).rowcount == 0:
+        return  # it is paid, or gone
     try:
         dibs.release_all(reserve(attempt))
     except DibsError as error:
@@ -145,4 +146,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     host, port = os.environ.get("SHOP_LISTEN", "localhost:8000").split(":")
+    print(f"The shop is at http://{host}:{port}", flush=True)
     http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()

@@ -47,7 +47,7 @@ class Refused extends Error {
 async function signUp(session: string, form: URLSearchParams): Promise<unknown> {
   const [email, username, tenant] = names.map((name) => form.get(name) ?? "") as [string, string, string];
   const old = find(session);
-  if (old?.payment === "declined" || (old?.payment === "" && names.some((name) => old[name] !== form.get(name)))) await giveUp(old);
+  if (old && (old.payment === "declined" || names.some((name) => old[name] !== form.get(name)))) await giveUp(old);
   // The attempt is saved before the first call: a person who comes back has the same token.
   const attempt = find(session) ?? save({ session, email, username, tenant, id: newToken(), token: newToken(), payment: "" });
   try {
@@ -77,9 +77,10 @@ function pay(id: string): boolean {
   return attempts.get(id)?.payment === "paid";
 }
 
-/** Frees the names of an attempt that nobody can pay any more, and then forgets it. */
+/** Frees the names of an attempt, which then can no longer be paid, and forgets it. */
 async function giveUp(attempt: Attempt): Promise<void> {
-  if (attempts.get(attempt.id)?.payment === "") save({ ...attempt, payment: "declined" });
+  if ((attempts.get(attempt.id)?.payment ?? "paid") === "paid") return; // or gone
+  save({ ...attempt, payment: "declined" });
   try {
     await dibs.releaseAll(await reserve(attempt));
   } catch (error) {
@@ -152,4 +153,4 @@ createServer(async (request, response) => {
     return error instanceof DibsError ? { status: error.status || 503, body: error } : { status: 400, body: { detail: String(error) } };
   });
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body ?? {}));
-}).listen(Number(SHOP_LISTEN.split(":")[1]), SHOP_LISTEN.split(":")[0]);
+}).listen(Number(SHOP_LISTEN.split(":")[1]), SHOP_LISTEN.split(":")[0], () => console.log(`The shop is at http://${SHOP_LISTEN}`));
