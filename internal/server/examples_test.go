@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -273,7 +274,7 @@ func commonProblems(t *testing.T) map[string]*huma.Example {
 	t.Helper()
 	open, keyed := newRig(t, inMemory, nil), newRig(t, inMemory, scriptCallers)
 	narrow := newRig(t, inMemory, scriptCallers, func(c *Config) { c.Limits.Reads = limit.Rate{N: 1, Per: time.Minute} })
-	slow := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 50 * time.Millisecond })
+	slow := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 200 * time.Millisecond })
 	reader := http.Header{"Authorization": {"Bearer key-reader"}}
 	found := make(map[string]*huma.Example)
 	add := func(title string, r *rig, method, path string, header http.Header, body string) {
@@ -310,15 +311,11 @@ func commonProblems(t *testing.T) map[string]*huma.Example {
 // slowBody sends a body that does not arrive.
 func slowBody(r *rig) *huma.Example {
 	r.Helper()
-	reader, writer := io.Pipe()
-	defer func() { _ = writer.Close() }()
-	req, err := http.NewRequest(http.MethodPost, r.http.URL+"/v1/claims", reader)
-	if err != nil {
+	conn := dial(r)
+	if _, err := io.WriteString(conn, "POST /v1/claims HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"); err != nil {
 		r.Fatal(err)
 	}
-	req.ContentLength = 100
-	req.Header.Set("Content-Type", "application/json")
-	res, err := r.client.Do(req)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		r.Fatal(err)
 	}
