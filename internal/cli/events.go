@@ -74,6 +74,7 @@ type feedFlags struct {
 	kinds  []string
 	last   int
 	follow bool
+	given  func(flag string) bool
 }
 
 func (s *session) events() *cobra.Command {
@@ -104,7 +105,7 @@ func (s *session) events() *cobra.Command {
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
 	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
 	flags.IntVar(&f.last, "last", 0, "only the last so `many`, at most 1,000; it reads the whole feed")
-	cmd.MarkFlagsMutuallyExclusive("last", "limit")
+	f.given = flags.Changed
 	must(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
@@ -123,7 +124,10 @@ func (f *feedFlags) check() error {
 			return usage("unknown kind of event %q: use %s", kind, join(kindNames()))
 		}
 	}
-	if f.last < 0 || f.last > maxLast {
+	if f.given("last") && f.given("limit") {
+		return usage("--last and --limit exclude each other: use one of them")
+	}
+	if f.given("last") && (f.last < 1 || f.last > maxLast) {
 		return usage("--last is %d; it must be from 1 to %d", f.last, maxLast)
 	}
 	return nil

@@ -15,7 +15,7 @@ var ErrNoStore = errors.New("there is no store")
 
 // MustExist returns [ErrNoStore] if opening an address would create a store: for SQLite a file, for
 // PostgreSQL the tables. An address that cannot be asked passes, because Open says what is wrong
-// with it; so does one in etcd, where an empty registry needs nothing.
+// with it. It does not ask etcd, where a new store is a few keys under its prefix.
 func MustExist(ctx context.Context, address string) error {
 	scheme, rest, _ := strings.Cut(address, ":")
 	exists := true

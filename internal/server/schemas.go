@@ -119,7 +119,7 @@ var openObjects = []struct {
 }{
 	{
 		"Meta", "Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes.",
-		huma.Schema{Type: huma.TypeString},
+		huma.Schema{Type: huma.TypeString, MaxLength: new(255)},
 		new(16),
 		[]string{"Name.meta", "Event.meta", "Command.meta", "Reserve.meta", "ReserveInputBody.meta", "ReserveFirstInputBody.meta", "ClaimInputBody.meta"},
 	},
