@@ -39,7 +39,7 @@ function Row({ event, about }: { event: Event; about: "name" | "all" }) {
         <td>{event.kind.replace("_", " ")}</td>
         {about === "all" && <td><span class="line limit">{event.namespace && event.canonical ? <KeyLink namespace={event.namespace} canonical={event.canonical} /> : <span class="soft">its entity</span>}</span></td>}
         <td><span class="line limit">{owner ? <EntityLink entity={owner} scope={scope} /> : <span class="soft">–</span>}</span></td>
-        <td class="soft"><span class="line limit">{event.actor || "registry"}</span></td>
+        <td class="soft"><span class="line limit">{event.actor || "–"}</span></td>
         <td class="number"><button type="button" class="button plain small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Less" : "More"}</button></td>
       </tr>
       {open && <tr><td colSpan={about === "all" ? 6 : 5} class="detail"><pre>{JSON.stringify(event, null, 2)}</pre></td></tr>}
