@@ -28,6 +28,7 @@ var scenes = []scene{
 	{page{"race", "#/playground?value=The%20Queen%27s%20Head", "Can be had"}, func(p *tab) {
 		p.click("Let 100 callers race")
 		p.sees("One winner")
+		eval[bool](p, "(document.querySelector('.runners').scrollIntoView({ block: 'center' }), true)")
 	}},
 	{page{"palette", "#/", "acme.slug"}, func(p *tab) {
 		p.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))

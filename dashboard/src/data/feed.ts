@@ -16,11 +16,16 @@ const lingerMs = 2000;
 /** How long events are collected before the page changes: one drawing for many events. */
 const collectMs = 300;
 
+/** The same while there are many, and how many are. */
+const collectManyMs = 1000;
+const many = 15;
+
 const listeners = new Set<Listener>();
 let stream: AbortController | undefined;
 let cursor: string | undefined; // of the last event, while anything listens
 let hiddenAt = 0;
 let collected: Event[] = [];
+let busy = false; // whether there were many events lately
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Whether every event from now on arrives. */
@@ -104,8 +109,9 @@ function collect(event: Event): void {
     timer = undefined;
     const events = collected;
     collected = [];
+    busy = events.length > many;
     for (const listener of listeners) listener(events);
-  }, collectMs);
+  }, busy ? collectManyMs : collectMs);
 }
 
 function stop(): void {

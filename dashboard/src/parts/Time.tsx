@@ -12,7 +12,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 export function Time({ at, style = "exact" }: { at: string; style?: "exact" | "ago" | "clock" }) {
   const date = new Date(at);
   const text = style === "ago" ? ago(date, now.value) : style === "clock" ? clock.format(date) : exact.format(date);
-  return <time dateTime={at} title={`${at} · ${date.toString()}`}>{text}</time>;
+  return <time dateTime={at} title={at}>{text}</time>;
 }
 
 /** How far a date is from a moment: "3 min. ago", "in 2 days". */

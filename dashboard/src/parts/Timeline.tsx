@@ -56,7 +56,7 @@ export function Timeline({ lanes, from, to, label, mark, onPick }: Props) {
         {ticks(from, to, Math.floor((width - start) / 110)).map((time) => (
           <g key={time} class="tick">
             <line x1={x(time)} x2={x(time)} y1={0} y2={height - axisHeight} />
-            <text x={Math.min(Math.max(x(time), start + 30), width - 30)} y={height - 8}>{tickText(time, to - from)}</text>
+            <text x={Math.min(Math.max(x(time), start + 36), width - 36)} y={height - 8}>{tickText(time, to - from)}</text>
           </g>
         ))}
         {lanes.map((lane, i) => (

@@ -68,6 +68,9 @@ function NameTable({ names, active, archived }: { names: Name[]; active: Name[];
 function leadsTo(name: Name, active: Name[], archived: boolean) {
   if (archived) return <span class="soft">nothing: archived</span>;
   if (name.state === "active") return "the entity";
-  const target = name.state === "alias" && active.find((other) => other.namespace === name.namespace);
-  return target ? <>→ <NameLink namespace={target.namespace} value={target.canonical} /></> : <span class="soft">–</span>;
+  if (name.state !== "alias") return <span class="soft">–</span>;
+  const targets = active.filter((other) => other.namespace === name.namespace);
+  const [target] = targets;
+  if (!target || targets.length > 1) return "the name that replaced it";
+  return <>→ <NameLink namespace={target.namespace} value={target.canonical} /></>;
 }

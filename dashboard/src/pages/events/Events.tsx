@@ -17,7 +17,7 @@ import { eventsFrom } from "./from";
 const kinds: EventKind[] = ["reserved", "extended", "confirmed", "claimed", "released", "expired", "suspected", "demoted", "revived", "given_up", "unlocked", "transferred", "archived", "restored", "deleted", "forgotten"];
 
 /** As many rows as the page draws; older ones are behind a cursor. */
-const shown = 100;
+const shown = 50;
 
 type Mode = "live" | "past";
 

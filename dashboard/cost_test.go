@@ -1,0 +1,58 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"github.com/calldibs/dibs"
+)
+
+// A live tail of a hundred events a second costs the browser little. It measures processor time, for some seconds, so it runs
+// only with DIBS_TEST_LONG.
+func TestTailIsCheap(t *testing.T) {
+	if os.Getenv("DIBS_TEST_LONG") == "" {
+		t.Skip("DIBS_TEST_LONG is not set")
+	}
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	p := open(t, s.url, "#/events")
+	p.sees("Waiting for events")
+	if _, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
+		t.Fatal(err)
+	}
+	const span = 15 * time.Second
+	before := p.processorTime()
+	for began, n := time.Now(), 0; time.Since(began) < span; n++ {
+		if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprintf("name-%d", n), Entity: wedding(n)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(began.Add(time.Duration(n) * 10 * time.Millisecond)))
+	}
+	share := (p.processorTime() - before) / span.Seconds()
+	t.Logf("it takes %.1f %% of a core", 100*share)
+	if share > 0.08 {
+		t.Errorf("it takes %.1f %% of a core", 100*share)
+	}
+}
+
+// processorTime returns the seconds for which the page's thread has worked.
+func (p *tab) processorTime() float64 {
+	p.Helper()
+	result, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, metric := range result.Metrics {
+		if metric.Name == "TaskDuration" {
+			return metric.Value
+		}
+	}
+	p.Fatal("there is no TaskDuration")
+	return 0
+}
