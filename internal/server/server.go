@@ -139,6 +139,7 @@ func New(cfg Config) *Server {
 	s.registerWebhooks()
 	s.registerKeys()
 	s.registerSearch()
+	s.registerContested()
 	s.registerInfo()
 	s.registerSignIn()
 	s.registerPages()

@@ -219,7 +219,22 @@ export interface components {
             /** @description One for each namespace, reason and hour. */
             buckets: components["schemas"]["ConflictBucket"][];
         };
-        /** @description An event that a receiver did not accept in time. */
+        Contested: {
+            names: components["schemas"]["ContestedName"][];
+            /**
+             * Format: date-time
+             * @description The start of the server, or a day ago.
+             */
+            since: string;
+        };
+        ContestedName: {
+            /**
+             * Format: int64
+             * @description How many attempts were refused because it is taken.
+             */
+            count: number;
+            name: components["schemas"]["Name"];
+        };
         DeadLetter: {
             /**
              * Format: int64
@@ -1547,6 +1562,8 @@ export type ConfirmInputBody = components['schemas']['ConfirmInputBody'];
 export type ConflictBucket = components['schemas']['ConflictBucket'];
 export type ConflictReason = components['schemas']['ConflictReason'];
 export type Conflicts = components['schemas']['Conflicts'];
+export type Contested = components['schemas']['Contested'];
+export type ContestedName = components['schemas']['ContestedName'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLettersResent = components['schemas']['DeadLettersResent'];
