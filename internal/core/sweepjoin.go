@@ -43,7 +43,7 @@ const (
 
 	firstRecord    = 50 * time.Microsecond // the estimate before the first sweep
 	shortestRecord = 10 * time.Microsecond // no engine is faster: a smaller estimate is noise
-	averageOver    = 4 // commits
+	averageOver    = 4                     // commits
 )
 
 func newJoinedStore(store dibs.Store) *joinedStore {
