@@ -42,8 +42,8 @@ const (
 	sweepShare = 3.0 / 7
 
 	firstRecord    = 50 * time.Microsecond // the estimate before the first sweep
-	shortestRecord = 2 * time.Microsecond
-	averageOver    = 4 // commits
+	shortestRecord = 10 * time.Microsecond // no engine is faster: a smaller estimate is noise
+	averageOver    = 4                     // commits
 )
 
 func newJoinedStore(store dibs.Store) *joinedStore {
@@ -88,8 +88,9 @@ func (o *offer) joinTo(groups []dibs.Group) []dibs.Group {
 	written := make(map[rules.Key]bool, 2*len(groups)) // false: only read
 	for i := range groups {
 		for _, r := range groups[i].Reads {
-			key := rules.KeyOf(r.Ref)
-			written[key] = written[key]
+			if key := rules.KeyOf(r.Ref); !written[key] {
+				written[key] = false
+			}
 		}
 		for _, w := range groups[i].Writes {
 			written[rules.KeyOf(w.Record.Ref())] = true
