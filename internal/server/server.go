@@ -98,7 +98,7 @@ type Server struct {
 	started     time.Time
 	feedLag     atomic.Int64 // of the last event on a stream, in milliseconds
 	openStreams atomic.Int64
-	keepExact string // the Cache-Control of an exact resolution
+	keepExact   string // the Cache-Control of an exact resolution
 
 	stats    *stats
 	pings    singleflight.Group
