@@ -47,6 +47,13 @@ func (s *session) serve() *cobra.Command {
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
+	for _, setting := range config.TableSettings() {
+		about := setting.About
+		if setting.Default != "" {
+			about += " (default " + setting.Default + ")"
+		}
+		cmd.Flags().String(setting.Flag, "", about)
+	}
 	return cmd
 }
 

@@ -57,6 +57,7 @@ func (f *targetFlags) add(root *cobra.Command) {
 
 // target returns the target. Flags win over the environment.
 func (s *session) target() (Target, error) {
+	s.warnOfVariables()
 	f := s.flags
 	if f.store == "" && f.server == "" {
 		var err error
@@ -88,6 +89,18 @@ func (s *session) target() (Target, error) {
 	default:
 		return Target{}, usage("no store or server: use --store sqlite:dibs.db, or --server http://127.0.0.1:8080 " +
 			"(or set DIBS_STORE or DIBS_SERVER)")
+	}
+}
+
+// warnOfVariables tells of variables that nothing reads. They are no error, since the command may not
+// need what they were meant to be.
+func (s *session) warnOfVariables() {
+	environ := s.Environ
+	if environ == nil {
+		environ = config.ProcessEnvironment()
+	}
+	for _, line := range config.UnknownVariables(environ) {
+		fmt.Fprintf(s.Stderr, "dibs: %s\n", clean(line))
 	}
 }
 
@@ -194,9 +207,12 @@ func loadConfig(path string) (*config.Config, error) {
 		}
 		server[setting.Env], server[setting.Env+"_FILE"] = true, true
 	}
+	for _, setting := range config.TableSettings() {
+		server[setting.Env] = true
+	}
 	environ := config.ProcessEnvironment()
 	maps.DeleteFunc(environ, func(name, _ string) bool { return server[name] })
-	return config.Load(config.Overrides{File: path, Environ: environ})
+	return config.Load(config.Overrides{File: path, Environ: environ, AnyVariables: true})
 }
 
 // tls returns the TLS configuration of a target's server. Nil means the default.

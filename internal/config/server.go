@@ -78,7 +78,9 @@ func (l *loader) readTracing(s *section) {
 	checkValue(s, "sample", &c.Sample, between(0.0, 1))
 	s.text("serviceName", &c.ServiceName)
 	headers := s.table("headers")
-	c.Headers = make(map[string]string)
+	if len(headers.values) > 0 {
+		c.Headers = make(map[string]string)
+	}
 	for name := range headers.values {
 		var value string
 		if headers.text(name, &value) {
