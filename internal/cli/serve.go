@@ -94,6 +94,9 @@ func (s *session) checkConfig(_ context.Context, args []string) (*answer, error)
 	if _, err := cfg.DeclaredKeys(o.Environ); err != nil {
 		return nil, usage("%w", err)
 	}
+	if _, err := cfg.DeclaredWebhooks(o.Environ); err != nil {
+		return nil, usage("%w", err)
+	}
 	return &answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
 		p.line("The configuration is valid: %s, listening on %s, names in %s",
 			count(len(cfg.Policies), "policy", "policies"), cfg.Listen, engine.Redacted(cfg.Store))
@@ -196,6 +199,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
+	if err := sv.declareWebhooks(ctx, sv.config); err != nil {
+		return err
+	}
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Health: sv.health, Keys: sv.keys, Webhooks: sv.webhooks,
 		Authenticate: sv.auth.Bearer, Certificate: sv.auth.Certificate,
@@ -273,6 +279,18 @@ func newWebhooks(
 	}
 	cfg.Registry, cfg.Store, cfg.Logger, cfg.Observer = registry, store, log, metrics.WebhookObserver()
 	return webhook.New(cfg.Config)
+}
+
+// declareWebhooks makes the webhooks those of the configuration.
+func (sv *service) declareWebhooks(ctx context.Context, cfg *config.Config) error {
+	if sv.webhooks == nil {
+		return nil
+	}
+	declared, err := cfg.DeclaredWebhooks(sv.overrides.Environ)
+	if err != nil {
+		return usage("%w", err)
+	}
+	return sv.webhooks.Declare(ctx, declared)
 }
 
 // deliver sends events to webhooks until stop, which waits for deliveries in flight.

@@ -17,6 +17,8 @@ import (
 type Webhooks struct {
 	// Enabled turns webhooks on.
 	Enabled bool
+	// Targets are the webhooks that the file declares, beside those that callers make.
+	Targets []Target
 	// The rest is documented there. Registry, Store, Logger and Observer are not set.
 	webhook.Config
 }
@@ -51,6 +53,7 @@ func (l *loader) readWebhooks(s *section) {
 			s.report("source", `must be a URI, like "urn:dibs" or "https://names.example.com"`)
 		}
 	}
+	l.readTargets(s)
 	s.finish()
 }
 

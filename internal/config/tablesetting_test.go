@@ -15,7 +15,7 @@ import (
 
 // structured are the tables and lists of tables of the file, whose elements have settings of their
 // own. Everything else is a flag.
-var structured = []string{"blindKeys", "certificates", "default", "keys", "oidc", "policies", "routes", "tracing.headers", "witnesses"}
+var structured = []string{"blindKeys", "certificates", "default", "keys", "oidc", "policies", "routes", "tracing.headers", "webhooks.targets", "witnesses"}
 
 // Every setting of the file is a flag and a variable, with its default in the help, and is in
 // docs/configuration.md.
