@@ -85,7 +85,9 @@ func TestDeclaredKeys(t *testing.T) {
 	writeFile(t, dir, "hook", "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
 	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", hash, 1)+further+target)
 	p := serve(t, dir, "--config", "dibs.toml")
-	status := func(secret string) int { return get(t, p.url+"/v1/check/slug/alice", "Authorization", "Bearer "+secret).status }
+	status := func(secret string) int {
+		return get(t, p.url+"/v1/check/slug/alice", "Authorization", "Bearer "+secret).status
+	}
 	if status(admin) != http.StatusOK || status(reader) != http.StatusOK || get(t, p.url+"/v1/names").status != http.StatusUnauthorized {
 		t.Errorf("admin %d, reader %d", status(admin), status(reader))
 	}
@@ -104,7 +106,9 @@ func TestDeclaredKeys(t *testing.T) {
 		t.Errorf("no key was made: %s", made.stderr.String())
 	}
 
-	hook := func() string { return string(get(t, p.url+"/v1/webhooks/wh_shop", "Authorization", "Bearer "+admin).body) }
+	hook := func() string {
+		return string(get(t, p.url+"/v1/webhooks/wh_shop", "Authorization", "Bearer "+admin).body)
+	}
 	if !strings.Contains(hook(), `"declaredIn":"dibs.toml:9"`) {
 		t.Errorf("the webhook is %s", hook())
 	}

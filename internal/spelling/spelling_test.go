@@ -44,7 +44,7 @@ func FuzzNearest(f *testing.F) {
 	f.Add("ß", "\xff")
 	f.Fuzz(func(t *testing.T, word, known string) {
 		got := spelling.Nearest(word, []string{known})
-		if got != "" && got != known || word == known && word != "" && got == "" && spelling.Nearest(known, []string{word}) == "" && len(word) > 3 && word[0] >= 'a' && word[0] <= 'z' {
+		if got != "" && got != known || word == known && got != known {
 			t.Errorf("%q: %q", word, got)
 		}
 	})
