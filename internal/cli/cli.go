@@ -87,7 +87,10 @@ func (s *session) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: about.name, Short: about.short, Long: about.long, Example: about.example,
 		SilenceUsage: true, SilenceErrors: true,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(explainFlag)
 	root.AddGroup(manual.groups[1:]...) // the first has only the root
 	root.AddCommand(
 		s.reserve(), s.reserveFirst(), s.confirm(), s.extend(), s.release(), s.claim(),

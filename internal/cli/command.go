@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	_ "embed" // for the help
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,8 +14,10 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/spelling"
 )
 
 // helpText is the help of all commands, as a text: "# " begins a group of the root's help, "## " a
@@ -99,10 +102,39 @@ func (s *session) command(path string, run func(ctx context.Context, args []stri
 // group returns a command that only has subcommands.
 func (s *session) group(path string, children ...*cobra.Command) *cobra.Command {
 	cmd := s.command(path, nil)
-	cmd.Args = cobra.NoArgs // makes an unknown subcommand an error
+	cmd.Args = unknownCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(children...)
 	return cmd
+}
+
+// unknownCommand refuses the arguments of a command that only has subcommands.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			names = append(names, child.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), spelling.Hint(args[0], names))
+}
+
+// explainFlag says which flag an unknown one was probably meant to be.
+func explainFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return fmt.Errorf("%w%s", err, spelling.Hint("--"+unknown.GetSpecifiedName(), names))
 }
 
 // onRegistry returns a command that needs an open registry.

@@ -52,6 +52,13 @@ func (s *session) serve() *cobra.Command {
 			cmd.Flags().String(setting.Flag, "", setting.About+" (default "+setting.Default+")")
 		}
 	}
+	for _, setting := range config.TableSettings() {
+		about := setting.About
+		if setting.Default != "" {
+			about += " (default " + setting.Default + ")"
+		}
+		cmd.Flags().String(setting.Flag, "", about)
+	}
 	return cmd
 }
 
@@ -92,6 +99,9 @@ func (s *session) checkConfig(_ context.Context, args []string) (*answer, error)
 		}
 	}
 	if _, err := cfg.DeclaredKeys(o.Environ); err != nil {
+		return nil, usage("%w", err)
+	}
+	if _, err := cfg.DeclaredWebhooks(o.Environ); err != nil {
 		return nil, usage("%w", err)
 	}
 	return &answer{map[string]any{"ok": true, "policies": len(cfg.Policies)}, func(p *printer) {
@@ -198,6 +208,9 @@ func (sv *service) open(ctx context.Context) (err error) {
 	}
 	sv.noteNames(sv.config)
 	sv.webhooks = newWebhooks(sv.config.Webhooks, sv.registry, sv.store, sv.log, sv.metrics)
+	if err := sv.declareWebhooks(ctx, sv.config); err != nil {
+		return err
+	}
 	sv.server = server.New(server.Config{
 		Registry: sv.registry, Store: sv.store, Health: sv.health, Keys: sv.keys, Webhooks: sv.webhooks,
 		Stores: storesOf(sv.config), PolicyNames: func() []string { return *sv.names.Load() },
@@ -303,6 +316,18 @@ func newWebhooks(
 	}
 	cfg.Registry, cfg.Store, cfg.Logger, cfg.Observer = registry, store, log, metrics.WebhookObserver()
 	return webhook.New(cfg.Config)
+}
+
+// declareWebhooks makes the webhooks those of the configuration.
+func (sv *service) declareWebhooks(ctx context.Context, cfg *config.Config) error {
+	if sv.webhooks == nil {
+		return nil
+	}
+	declared, err := cfg.DeclaredWebhooks(sv.overrides.Environ)
+	if err != nil {
+		return usage("%w", err)
+	}
+	return sv.webhooks.Declare(ctx, declared)
 }
 
 // deliver sends events to webhooks until stop, which waits for deliveries in flight.

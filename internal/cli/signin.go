@@ -137,6 +137,9 @@ func (sv *service) reload(ctx context.Context) {
 	}
 	sv.reloadSignIn(ctx, cfg)
 	sv.noteNames(cfg)
+	if err := sv.declareWebhooks(ctx, cfg); err != nil {
+		sv.log.Error("reloading the declared webhooks failed; those that are left stay as they were", "error", err)
+	}
 	if !reflect.DeepEqual(cfg.Routes, sv.config.Routes) {
 		sv.log.Warn("routes changed; restart to apply them")
 	}

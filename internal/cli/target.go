@@ -59,6 +59,7 @@ func (f *targetFlags) add(root *cobra.Command) {
 
 // target returns the target. Flags win over the environment.
 func (s *session) target() (Target, error) {
+	s.warnOfVariables()
 	f := s.flags
 	if f.store == "" && f.server == "" {
 		var err error
@@ -95,7 +96,7 @@ func (s *session) target() (Target, error) {
 
 // creating are the commands that begin a registry: all others need one that is there, and a
 // misspelt path must not make an empty one.
-var creating = []string{"reserve", "reserve-first", "claim", "rename", "apply", "keys create", "webhook add", "bench", "bench load"}
+var creating = []string{"reserve", "reserve-first", "claim", "rename", "apply", "import", "keys create", "webhook add", "bench", "bench load"}
 
 func (s *session) creates() bool {
 	if s.running == nil {
@@ -115,6 +116,18 @@ func (t Target) mustExist(ctx context.Context, addresses ...string) error {
 		}
 	}
 	return nil
+}
+
+// warnOfVariables tells of variables that nothing reads. They are no error, since the command may not
+// need what they were meant to be.
+func (s *session) warnOfVariables() {
+	environ := s.Environ
+	if environ == nil {
+		environ = config.ProcessEnvironment()
+	}
+	for _, line := range config.UnknownVariables(environ) {
+		fmt.Fprintf(s.Stderr, "dibs: %s\n", clean(line))
+	}
 }
 
 // storeTarget returns the target of a command that needs the store itself.
@@ -224,9 +237,12 @@ func loadConfig(path string) (*config.Config, error) {
 		}
 		server[setting.Env], server[setting.Env+"_FILE"] = true, true
 	}
+	for _, setting := range config.TableSettings() {
+		server[setting.Env] = true
+	}
 	environ := config.ProcessEnvironment()
 	maps.DeleteFunc(environ, func(name, _ string) bool { return server[name] })
-	return config.Load(config.Overrides{File: path, Environ: environ})
+	return config.Load(config.Overrides{File: path, Environ: environ, AnyVariables: true})
 }
 
 // tls returns the TLS configuration of a target's server. Nil means the default.

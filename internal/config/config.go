@@ -17,6 +17,7 @@ import (
 	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/limit"
+	"github.com/calldibs/dibs/internal/spelling"
 	"github.com/calldibs/dibs/internal/tlsfiles"
 	"github.com/calldibs/dibs/internal/tracing"
 	"github.com/calldibs/dibs/profile"
@@ -126,6 +127,9 @@ type Overrides struct {
 	Flags map[string]string
 	// Environ is the environment. Nil means that of the process.
 	Environ map[string]string
+	// AnyVariables ignores variables DIBS_… that nothing reads. False means that they are errors:
+	// a misspelt one would have no effect.
+	AnyVariables bool
 }
 
 // Load reads and checks the configuration. It returns all errors at once, as [Problems]. To reload it, call Load with the same Overrides.
@@ -137,7 +141,9 @@ func Load(o Overrides) (*Config, error) {
 	l.config, l.settings = newConfig()
 	environ := l.readSecretFiles(o.Environ)
 	l.environ = environ
-	l.readFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
+	l.parseFile(cmp.Or(o.File, environ["DIBS_CONFIG"]))
+	l.overlayTables(environ, o.Flags)
+	l.readSettings()
 	l.overlay(func(s Setting) (string, origin) { return environ[s.Env], variable(environ, s.Env) })
 	l.overlay(func(s Setting) (string, origin) { return o.Flags[s.Flag], origin{Setting: "--" + s.Flag} })
 	l.checkFlags(o.Flags)
@@ -146,6 +152,11 @@ func Load(o Overrides) (*Config, error) {
 	l.readRoutes()
 	l.check()
 	l.buildPolicies()
+	if !o.AnyVariables {
+		for _, line := range UnknownVariables(environ, l.named...) {
+			l.report(origin{}, "%s", line)
+		}
+	}
 	if len(l.problems) > 0 {
 		l.problems.sort()
 		return nil, l.problems
@@ -158,10 +169,12 @@ type loader struct {
 	config     *Config
 	settings   []Setting // of config
 	problems   Problems
-	path       string // of the file; empty means none
 	environ    map[string]string
-	lines      lines    // of the file
-	root       *section // the file's top level
+	given      map[string]origin // settings in tables that the environment or a flag has set, by path
+	named      []string          // variables that the file names
+	path       string            // of the file; empty means none
+	lines      lines             // of the file
+	root       *section          // the file's top level
 	keys       []dibs.BlindKey
 	brokenKeys bool                    // a blind key is invalid, which was reported
 	witnesses  map[string]dibs.Witness // by name; nil if it is invalid, which was reported
@@ -225,12 +238,23 @@ func (l *loader) overlay(source func(Setting) (text string, from origin)) {
 func (l *loader) checkFlags(flags map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		switch {
-		case !slices.ContainsFunc(l.settings, func(s Setting) bool { return s.Flag == name }):
-			l.report(origin{Setting: "--" + name}, "unknown setting")
+		case !slices.Contains(flagNames(), name):
+			l.report(origin{Setting: "--" + name}, "unknown setting%s", spelling.Hint(name, flagNames()))
 		case flags[name] == "":
 			l.report(origin{Setting: "--" + name}, "is empty: give a value, or remove the flag")
 		}
 	}
+}
+
+// flagNames returns the names of all flags that are settings.
+func flagNames() (names []string) {
+	for _, s := range Settings() {
+		names = append(names, s.Flag)
+	}
+	for _, s := range TableSettings() {
+		names = append(names, s.Flag)
+	}
+	return names
 }
 
 // Sample is a configuration file with every setting commented out. It is a copy of

@@ -15,10 +15,10 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// readFile reads the file at path; an empty path means none. Without a well-formed file the root
+// parseFile parses the file at path; an empty path means none. Without a well-formed file the root
 // is empty, and so are all tables in it.
-func (l *loader) readFile(path string) {
-	l.path, l.root = path, &section{loader: l}
+func (l *loader) parseFile(path string) {
+	l.path, l.root = path, &section{loader: l, values: make(map[string]any)}
 	if path == "" {
 		return
 	}
@@ -37,6 +37,10 @@ func (l *loader) readFile(path string) {
 		return
 	}
 	l.lines, l.root.values = linesOf(document), tree
+}
+
+// readSettings reads all settings that need no other ones.
+func (l *loader) readSettings() {
 	s := l.root
 	for i, setting := range l.settings {
 		s.value(setting.Key, setting.field)

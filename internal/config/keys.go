@@ -50,9 +50,11 @@ func (s *section) key() Key {
 		key.Hashes = append(key.Hashes, sum)
 	}
 	s.filePath("secretFile", &key.SecretFile)
-	s.text("secretEnv", &key.SecretEnv)
+	if s.text("secretEnv", &key.SecretEnv) {
+		s.loader.named = append(s.loader.named, key.SecretEnv)
+	}
 	s.moment("until", &key.ExpiresAt)
-	key.Grants = s.grants("grants")
+	key.Grants = s.grants()
 	if s.has("secret") {
 		s.known = append(s.known, "secret")
 		s.report("secret", `a secret does not belong in this file: write its hash, as "dibs keys generate" prints it, or secretFile or secretEnv`)

@@ -109,3 +109,59 @@ func TestDeclaredKeyProblems(t *testing.T) {
 		}
 	}
 }
+
+// Webhooks come from the file too, with their secrets elsewhere.
+func TestDeclaredWebhooks(t *testing.T) {
+	t.Parallel()
+	const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+	path := write(t, `
+[[webhooks.targets]]
+name = "shop"
+url = "https://shop.example.com/dibs"
+secretEnv = "SHOP_SECRET"
+namespaces = "acme.*"
+kinds = ["confirmed"]
+description = "the shop"
+from = "beginning"
+
+[[webhooks.targets]]
+name = "audit"
+url = "https://audit.example.com/"
+secretFile = "audit"
+enabled = false
+`)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "audit"), []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Overrides{File: path, Environ: map[string]string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, err := cfg.DeclaredWebhooks(map[string]string{"SHOP_SECRET": secret})
+	if err != nil || len(declared) != 2 {
+		t.Fatalf("%+v, %v", declared, err)
+	}
+	shop, audit := declared[0], declared[1]
+	if shop.Name != "shop" || shop.Secret != secret || shop.Namespaces[0] != "acme.*" || shop.Kinds[0] != "confirmed" || !shop.Enabled || shop.From != "beginning" ||
+		!strings.HasSuffix(shop.DeclaredIn, ":2") || audit.Enabled || audit.Namespaces[0] != "*" || audit.Secret != secret {
+		t.Errorf("%+v", declared)
+	}
+	for environ, want := range map[string]string{"": "secretEnv: the variable SHOP_SECRET is not set", "hunter2": "secretEnv: is not the secret of a webhook"} {
+		if _, err := cfg.DeclaredWebhooks(map[string]string{"SHOP_SECRET": environ}); err == nil || !strings.Contains(err.Error(), ":2: webhooks.targets[0]: "+want) {
+			t.Errorf("%q: %v", environ, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"name = \"A\"\nurl = \"https://x.example/\"\nsecretEnv = \"X\"":                        `:2: webhooks.targets[0].name: "A" is not a valid name`,
+		"name = \"a\"\nurl = \"https://10.0.0.1/\"\nsecretEnv = \"X\"":                         ":3: webhooks.targets[0].url: ",
+		"name = \"a\"\nurl = \"https://x.example/\"":                                           ":1: webhooks.targets[0]: must have exactly one of secretFile and secretEnv",
+		"name = \"a\"\nurl = \"https://x.example/\"\nsecretEnv = \"X\"\nkinds = [\"renamed\"]": ":5: webhooks.targets[0].kinds: unknown kind of event",
+		"name = \"a\"\nurl = \"https://x.example/\"\nsecret = \"hunter2\"\nsecretEnv = \"X\"":  ":4: webhooks.targets[0].secret: unknown setting",
+	} {
+		path := write(t, "[[webhooks.targets]]\n"+text)
+		_, err := config.Load(config.Overrides{File: path, Environ: map[string]string{}})
+		if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s\n%v\nwant %s", text, err, want)
+		}
+	}
+}

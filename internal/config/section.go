@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/calldibs/dibs/internal/spelling"
 )
 
 // section is a table of the file. Its methods read the value of a key, if the key is set, and
@@ -30,6 +32,10 @@ func (s *section) at(key string) origin {
 }
 
 func (s *section) where(path string) origin {
+	setting, _, _ := strings.Cut(path, "[")
+	if given, ok := s.loader.given[setting]; ok {
+		return given
+	}
 	return origin{s.loader.path, s.loader.lines.line(path), path}
 }
 
@@ -94,9 +100,13 @@ func (s *section) text(key string, into *string) bool { return set(s, key, "a te
 
 func (s *section) boolean(key string, into *bool) { set(s, key, "true or false", into) }
 
-// filePath reads the path of a file. A relative one begins at the folder of the configuration file.
+// filePath reads the path of a file. A relative one begins at the folder of the configuration
+// file; one from the environment or a flag begins at the working directory.
 func (s *section) filePath(key string, into *string) bool {
 	ok := s.text(key, into)
+	if _, given := s.loader.given[join(s.path, key)]; given {
+		return ok
+	}
 	if *into != "" && !filepath.IsAbs(*into) {
 		*into = filepath.Join(filepath.Dir(s.loader.path), *into)
 	}
@@ -228,10 +238,12 @@ func (s *section) finish() {
 		if slices.Contains(s.known, key) {
 			continue
 		}
-		near := slices.IndexFunc(s.known, func(known string) bool { return strings.EqualFold(known, key) })
+		near := spelling.Nearest(key, s.known)
 		switch {
-		case near >= 0:
-			s.report(key, "unknown setting: write %s", s.known[near])
+		case strings.EqualFold(near, key):
+			s.report(key, "unknown setting: write %s", near)
+		case near != "":
+			s.report(key, "unknown setting; did you mean %s?", near)
 		case len(s.known) == 0:
 			s.report(key, "unknown setting: this table has no settings")
 		default:
@@ -298,7 +310,9 @@ func (s *section) secret(key string, environ map[string]string) (value, from str
 	var file, variable string
 	s.text(key, &value)
 	s.filePath(key+"File", &file)
-	s.text(key+"Env", &variable)
+	if s.text(key+"Env", &variable) {
+		s.loader.named = append(s.loader.named, variable)
+	}
 	from = key
 	var err error
 	switch {

@@ -17,6 +17,8 @@ import (
 type Webhooks struct {
 	// Enabled turns webhooks on.
 	Enabled bool
+	// Targets are the webhooks that the file declares, beside those that callers make.
+	Targets []Target
 	// The rest is documented there. Registry, Store, Logger and Observer are not set.
 	webhook.Config
 }
@@ -51,6 +53,7 @@ func (l *loader) readWebhooks(s *section) {
 			s.report("source", `must be a URI, like "urn:dibs" or "https://names.example.com"`)
 		}
 	}
+	l.readTargets(s)
 	s.finish()
 }
 
@@ -78,7 +81,9 @@ func (l *loader) readTracing(s *section) {
 	checkValue(s, "sample", &c.Sample, between(0.0, 1))
 	s.text("serviceName", &c.ServiceName)
 	headers := s.table("headers")
-	c.Headers = make(map[string]string)
+	if len(headers.values) > 0 {
+		c.Headers = make(map[string]string)
+	}
 	for name := range headers.values {
 		var value string
 		if headers.text(name, &value) {

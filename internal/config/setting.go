@@ -293,4 +293,6 @@ func parseCount(text string) (int, error) {
 	return n, nil
 }
 
+var errNumber = errors.New("must be a number")
+
 var errLevel = errors.New(`must be "debug", "info", "warn" or "error"`)

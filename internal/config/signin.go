@@ -69,7 +69,7 @@ func (s *section) issuer(others []auth.Issuer) auth.Issuer {
 	i.Algorithms = parseEach(s, "algorithms", checked(auth.CheckAlgorithm))
 	s.text("subject", &i.Subject)
 	s.within("leeway", 0, auth.MaxLeeway, &i.Leeway)
-	i.Grants = s.grants("grants")
+	i.Grants = s.grants()
 	for _, t := range s.tables("rules") {
 		i.Rules = append(i.Rules, t.rule())
 	}
@@ -111,7 +111,7 @@ func (s *section) browser() (b auth.Browser) {
 func (s *section) rule() auth.ClaimRule {
 	r := auth.ClaimRule{Claim: s.oneOrMore("claim")}
 	s.text("value", &r.Value)
-	r.Grants = s.grants("grants")
+	r.Grants = s.grants()
 	s.finish()
 	if len(r.Claim) == 0 || slices.Contains(r.Claim, "") || r.Value == "" || len(r.Grants) == 0 {
 		s.report("", "a rule needs a claim, a value and grants")
@@ -130,7 +130,7 @@ func (s *section) holder() auth.CertificateRule {
 			given++
 		}
 	}
-	h.Grants = s.grants("grants")
+	h.Grants = s.grants()
 	s.finish()
 	switch {
 	case given != 1:
@@ -158,8 +158,8 @@ func checkName(text string) error {
 }
 
 // grants reads a list of grants, with the words of "dibs keys create".
-func (s *section) grants(key string) (grants []access.Grant) {
-	for _, t := range s.tables(key) {
+func (s *section) grants() (grants []access.Grant) {
+	for _, t := range s.tables("grants") {
 		var g access.Grant
 		for _, verb := range t.oneOrMore("may") {
 			g.Verbs = append(g.Verbs, access.Verb(verb))

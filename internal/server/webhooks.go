@@ -306,7 +306,7 @@ func (s *Server) resendDeadLetters(ctx context.Context, hook *webhook.Hook, _ *B
 func webhookOf(hook *webhook.Hook) wire.Webhook {
 	return wire.Webhook{
 		ID: hook.ID, URL: hook.URL, Description: hook.Description, Namespaces: hook.Namespaces, Kinds: kindsAs[string](hook.Kinds),
-		Enabled: hook.Enabled, Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
+		Enabled: hook.Enabled, Stopped: hook.Stopped, CreatedBy: hook.CreatedBy, DeclaredIn: hook.DeclaredIn, CreatedAt: wire.FormatTime(hook.CreatedAt.Time()),
 	}
 }
 
@@ -330,6 +330,8 @@ func webhookProblem(err error) *problem {
 		p := newProblem(http.StatusUnprocessableEntity, "INVALID_WEBHOOK", text)
 		p.Field = wrong.Field
 		return p
+	case errors.Is(err, webhook.ErrDeclared):
+		return newProblem(http.StatusForbidden, "WEBHOOK_DECLARED", text)
 	case errors.Is(err, webhook.ErrNotFound):
 		return newProblem(http.StatusNotFound, "WEBHOOK_NOT_FOUND", "no such webhook")
 	case errors.Is(err, webhook.ErrNoDeadLetter):

@@ -63,7 +63,8 @@ func TestUpgradedStoreKeepsItsRules(t *testing.T) {
 	claim(p, "eve", http.StatusCreated)
 }
 
-// Keys of the configuration sign in, are read again on SIGHUP, and are not revoked over the API.
+// Keys of the configuration sign in, are read again on SIGHUP, and are not revoked over the API; and
+// so it is with webhooks.
 func TestDeclaredKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +81,9 @@ func TestDeclaredKeys(t *testing.T) {
 	writeFile(t, dir, "reader", reader+"\n")
 	const declared = "[[keys]]\nname = \"admin\"\nhash = \"%\"\ngrants = [{ may = \"all\", in = \"*\" }]\n"
 	const further = "[[keys]]\nname = \"reader\"\nsecretFile = \"reader\"\ngrants = [{ may = \"read\", in = \"*\" }]\n"
-	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", hash, 1)+further)
+	const target = "[[webhooks.targets]]\nname = \"shop\"\nurl = \"https://shop.example.com/\"\nsecretFile = \"hook\"\nenabled = false\n"
+	writeFile(t, dir, "hook", "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n")
+	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", hash, 1)+further+target)
 	p := serve(t, dir, "--config", "dibs.toml")
 	status := func(secret string) int {
 		return get(t, p.url+"/v1/check/slug/alice", "Authorization", "Bearer "+secret).status
@@ -103,6 +106,17 @@ func TestDeclaredKeys(t *testing.T) {
 		t.Errorf("no key was made: %s", made.stderr.String())
 	}
 
+	hook := func() string {
+		return string(get(t, p.url+"/v1/webhooks/wh_shop", "Authorization", "Bearer "+admin).body)
+	}
+	if !strings.Contains(hook(), `"declaredIn":"dibs.toml:9"`) {
+		t.Errorf("the webhook is %s", hook())
+	}
+	a, err := ask(newClient(t, 1), http.MethodDelete, p.url+"/v1/webhooks/wh_shop", "", "Authorization", "Bearer "+admin)
+	if err != nil || a.status != http.StatusForbidden || !strings.Contains(string(a.body), "WEBHOOK_DECLARED") {
+		t.Errorf("removing a declared webhook: %d %s, %v", a.status, a.body, err)
+	}
+
 	// A mistake changes nothing, and a key that is gone ends.
 	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", "sha256:12", 1))
 	p.signal(t, syscall.SIGHUP)
@@ -113,6 +127,7 @@ func TestDeclaredKeys(t *testing.T) {
 	writeFile(t, dir, "dibs.toml", strings.Replace(declared, "%", hash, 1))
 	p.signal(t, syscall.SIGHUP)
 	await(t, "the key ends", func() bool { return status(reader) == http.StatusUnauthorized })
+	await(t, "the webhook stops", func() bool { return strings.Contains(hook(), "no longer declares it") })
 	if status(admin) != http.StatusOK {
 		t.Error("a reload ended a key that is still declared")
 	}

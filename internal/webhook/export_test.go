@@ -31,3 +31,6 @@ func AllKinds() []dibs.EventKind { return kinds }
 func AllDocuments() []dibs.Kind {
 	return []dibs.Kind{kindHook, kindState, kindDeadLetterCount, kindDeadLetter}
 }
+
+// Rev returns the revision of the stored webhook.
+func (h *Hook) Rev() uint64 { return h.rev }

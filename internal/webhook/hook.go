@@ -51,6 +51,9 @@ type Hook struct {
 	// CreatedBy is the principal that created it; empty if unknown.
 	CreatedBy string       `json:"createdBy,omitempty"`
 	CreatedAt dibs.Instant `json:"createdAt"`
+	// DeclaredIn is the place in the configuration that declares it, such as "dibs.toml:12". Empty
+	// means that it was made over the API.
+	DeclaredIn string `json:"declaredIn,omitempty"`
 	// Secrets sign deliveries, the newest first.
 	Secrets []secret `json:"secrets"`
 	// RetryAt is when a caller last asked to retry failed deliveries at once.

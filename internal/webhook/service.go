@@ -220,6 +220,9 @@ func (s *Service) Get(ctx context.Context, id string) (*Hook, error) {
 // are retried at once.
 func (s *Service) Change(ctx context.Context, id string, edit func(*Hook) error) (*Hook, error) {
 	return s.change(ctx, id, func(hook *Hook, now dibs.Instant) error {
+		if hook.DeclaredIn != "" {
+			return fmt.Errorf("%w (%s)", ErrDeclared, hook.DeclaredIn)
+		}
 		address := hook.URL
 		if err := edit(hook); err != nil {
 			return err
@@ -238,6 +241,9 @@ func (s *Service) Rotate(ctx context.Context, id string, grace time.Duration) (*
 		return nil, "", invalid("graceMs", "must be between 0 and %d", MaxGrace.Milliseconds())
 	}
 	hook, err := s.change(ctx, id, func(hook *Hook, now dibs.Instant) error {
+		if hook.DeclaredIn != "" {
+			return fmt.Errorf("%w (%s)", ErrDeclared, hook.DeclaredIn)
+		}
 		hook.Secrets = rotated(hook.Secrets, now, now.Add(grace))
 		return nil
 	})
@@ -274,6 +280,9 @@ func (s *Service) Remove(ctx context.Context, id string) error {
 	err := update(ctx, s.cfg.Store, []anyDoc{d, st, count}, func(c *change, _ dibs.Instant) error {
 		if !d.exists() {
 			return notFound(id)
+		}
+		if place := d.content.DeclaredIn; place != "" {
+			return fmt.Errorf("%w (%s)", ErrDeclared, place)
 		}
 		if removed, err := s.RemoveDeadLetters(ctx, id); err != nil || removed > 0 {
 			return cmp.Or(err, document.ErrStale) // the count is another one now

@@ -11,6 +11,7 @@ type Webhook struct {
 	Stopped     string   `json:"stopped,omitempty" doc:"Why the server disabled it."`
 	CreatedBy   string   `json:"createdBy,omitempty" doc:"The principal that created it."`
 	CreatedAt   string   `json:"createdAt" format:"date-time"`
+	DeclaredIn  string   `json:"declaredIn,omitempty" example:"dibs.toml:12" doc:"The line of the server's configuration that declares it. Such a webhook can be changed and removed only there."`
 
 	Secret string         `json:"secret,omitempty" doc:"The secret that signs deliveries. It is shown only once."`
 	Status *WebhookStatus `json:"status,omitempty" doc:"The state of deliveries; not in lists."`

@@ -124,7 +124,7 @@ export interface components {
          * @description The kind of a problem, for programs. A later version of the server may have more.
          * @enum {string}
          */
-        Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "INVALID_KEY" | "KEY_NAME_TAKEN" | "KEY_NOT_FOUND" | "KEY_DECLARED" | "LAST_KEY" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
+        Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "WEBHOOK_DECLARED" | "INVALID_KEY" | "KEY_NAME_TAKEN" | "KEY_NOT_FOUND" | "KEY_DECLARED" | "LAST_KEY" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
         Command: {
             /** @description For swap: an entity with its name, as it is before. */
             a?: components["schemas"]["Named"];
@@ -1386,7 +1386,11 @@ export interface components {
             createdAt: string;
             /** @description The principal that created it. */
             createdBy?: string;
-            /** @description A text for people. */
+            /**
+             * @description The line of the server's configuration that declares it. Such a webhook can be changed and removed only there.
+             * @example dibs.toml:12
+             */
+            declaredIn?: string;
             description?: string;
             /** @description Whether events are sent. Otherwise they wait in the feed. */
             enabled: boolean;
