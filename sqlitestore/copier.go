@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -66,14 +67,14 @@ func (s *Store) copyInto(ctx context.Context, out *os.File) (err error) {
 	if err := c.open(ctx); err != nil {
 		return unavailable(err)
 	}
-	for first, before := int64(0), int64(math.MaxInt64); ; {
+	for first, before := int64(0), int64(math.MaxInt32); ; {
 		if err := c.nextTurn(ctx); err != nil {
 			return unavailable(err)
 		}
 		if first = cmp.Or(first, c.pages); c.copied >= first {
 			// Others may change pages as fast as they are copied. Then further turns are of no use.
 			left := int64(len(c.dirty)) + c.pages - c.copied
-			if left <= fewPages || left > before/2 {
+			if left <= fewPages || left > before*3/4 {
 				break
 			}
 			before = left
@@ -103,6 +104,7 @@ var (
 	pageCount   = newStatement(`PRAGMA page_count`)
 	selectPages = newStatement(`WITH RECURSIVE wanted(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM wanted WHERE n < ?2)
 		SELECT n, data FROM wanted CROSS JOIN sqlite_dbpage ON pgno = n`)
+	selectListed = newStatement(`SELECT value, data FROM json_each(?) CROSS JOIN sqlite_dbpage ON pgno = value`)
 )
 
 func (c *copier) open(ctx context.Context) error {
@@ -244,14 +246,9 @@ func (c *copier) turn(ctx context.Context) error {
 			return err
 		}
 	}
-	checked := 0
-	for n := range c.dirty {
-		if err := c.copyPages(ctx, c.reader, n, n); err != nil {
+	for len(c.dirty) > 0 {
+		if err := c.copyDirty(ctx, c.reader); err != nil || c.turnIsOver() {
 			return err
-		}
-		delete(c.dirty, n)
-		if checked++; checked%pagesAtOnce == 0 && c.turnIsOver() {
-			return nil
 		}
 	}
 	return nil
@@ -268,11 +265,8 @@ func (c *copier) finish(ctx context.Context, conn *session) error {
 	c.reader.rollback()
 	err := errors.Join(c.noteChanges(ctx), c.measure(ctx, conn))
 	ctx = context.WithoutCancel(ctx) // an interrupted connection would lose its cache
-	for n := range c.dirty {
-		if err != nil {
-			return err
-		}
-		err = c.copyPages(ctx, conn, n, n)
+	for err == nil && len(c.dirty) > 0 {
+		err = c.copyDirty(ctx, conn)
 	}
 	for err == nil && c.copied < c.pages {
 		err = c.copyNext(ctx, conn)
@@ -285,6 +279,35 @@ func (c *copier) copyNext(ctx context.Context, conn *session) error {
 	last := min(c.copied+pagesAtOnce, c.pages)
 	err := c.copyPages(ctx, conn, c.copied+1, last)
 	c.copied = last
+	return err
+}
+
+// copyDirty copies some pages that have changed, by one statement.
+func (c *copier) copyDirty(ctx context.Context, conn *session) error {
+	var numbers []int64
+	for n := range c.dirty {
+		if numbers = append(numbers, n); len(numbers) == pagesAtOnce {
+			break
+		}
+	}
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	found := 0
+	err = conn.query(ctx, selectListed, []any{string(list)}, func(row []driver.Value) error {
+		found++
+		n, data := asInt(row[0]), asBytes(row[1])
+		if int64(len(data)) != c.pageSize {
+			return io.ErrUnexpectedEOF
+		}
+		delete(c.dirty, n)
+		_, err := c.out.WriteAt(data, (n-1)*c.pageSize)
+		return err
+	})
+	if err == nil && found != len(numbers) {
+		err = io.ErrUnexpectedEOF
+	}
 	return err
 }
 
