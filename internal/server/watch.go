@@ -42,7 +42,7 @@ func (s *Server) registerWatch() {
 		},
 	}}
 	register(s, events, s.events)
-	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
+	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour\nEvery refused attempt to change something counts, under its reason.", tagWatching, 422), s.conflicts)
 	register(s, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
 }
 
