@@ -28,29 +28,29 @@ const (
 
 // registerCommands adds the calls of commands to the API. The id of a command's call is its op.
 func (s *Server) registerCommands() {
-	register(s, s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none", tagCommands, 404, 409, 412, 422), s.apply)
+	register(s, s.operation(http.MethodPost, "/v1/apply", "apply", "Apply commands, all of them or none\nEach command sees what those before it did. With `dryRun` nothing is done, and the answer says what would be.", tagCommands, 404, 409, 412, 422), s.apply)
 
 	reserve := func(path, op, summary string) huma.Operation {
 		return s.operation(http.MethodPost, "/v1/reservations"+path, op, summary, tagReservations, 201, 409, 422)
 	}
-	register(s, reserve("", "reserve", "Hold a name for a limited time"), s.reserve)
-	register(s, reserve("/batch", "reserveAll", "Hold several names, all of them or none"), s.reserveAll)
-	register(s, reserve("/first", "reserveFirst", "Hold the first candidate that is available"), s.reserveFirst)
-	registerOnReservation(s, "extend", "Give a hold more time", extend)
-	registerOnReservation(s, "confirm", "Make a held name an entity's", confirm)
-	registerOnReservation(s, "release", "Release a hold", release)
-	registerOnReservation(s, "settle", "End a suspect: a hold that ended, and whose entity may have been saved", settle)
+	register(s, reserve("", "reserve", "Hold a name for a limited time\nThe name is held until `expiresAt`, and no other caller gets it. Confirm the hold with its `token` when the entity is saved; release it when the attempt fails. If the answer is lost, send the call again with the same `token`."), s.reserve)
+	register(s, reserve("/batch", "reserveAll", "Hold several names, all of them or none\nEither all names are held, with one token, or the answer lists why each is not."), s.reserveAll)
+	register(s, reserve("/first", "reserveFirst", "Hold the first candidate that is available\nCandidates that are taken or not valid are skipped."), s.reserveFirst)
+	registerOnReservation(s, "extend", "Give a hold more time\nA hold never becomes shorter, and the policy limits its whole length.", extend)
+	registerOnReservation(s, "confirm", "Make a held name an entity's\nThe name becomes the active name of the entity. The call can be repeated: it succeeds again for the same entity.", confirm)
+	registerOnReservation(s, "release", "Release a hold\nThe name is free at once.", release)
+	registerOnReservation(s, "settle", "End a suspect: a hold that ended, and whose entity may have been saved\nFor operators, when the witness of the namespace cannot decide.", settle)
 
-	register(s, s.operation(http.MethodPost, "/v1/claims", "claim", "Take a free name for an entity at once", tagNames, 201, 409, 422), s.claim)
-	register(s, s.operation(http.MethodPost, "/v1/imports", "import", "Bring names from another system", tagNames, 422), s.importNames)
-	register(s, s.operation(http.MethodPost, namePath+"/decommission", "decommission", "Give up one name of an entity", tagNames, 404, 422), s.decommission)
-	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another entity", tagNames, 404, 409, 422), s.transfer)
-	register(s, s.operation(http.MethodPost, "/v1/swap", "swap", "Let two entities exchange names", tagNames, 409, 422), s.swap)
+	register(s, s.operation(http.MethodPost, "/v1/claims", "claim", "Take a free name for an entity at once\nReserve and confirm in one step, for an entity that exists already.", tagNames, 201, 409, 422), s.claim)
+	register(s, s.operation(http.MethodPost, "/v1/imports", "import", "Bring names from another system\nEach name is decided by itself, after those before it: the answer has an outcome for each. A name that its entity has already stays as it is, so the call can be repeated.", tagNames, 422), s.importNames)
+	register(s, s.operation(http.MethodPost, namePath+"/decommission", "decommission", "Give up one name of an entity\nThe name becomes quarantined or free, as the policy of its namespace says.", tagNames, 404, 422), s.decommission)
+	register(s, s.operation(http.MethodPost, namePath+"/transfer", "transfer", "Give one name of an entity to another entity\nThe name is never free in between. The receiver must have no name in the namespace, unless entities may have many there.", tagNames, 404, 409, 422), s.transfer)
+	register(s, s.operation(http.MethodPost, "/v1/swap", "swap", "Let two entities exchange names\nBoth names change owners in one step.", tagNames, 409, 422), s.swap)
 
-	register(s, s.operation(http.MethodPut, entityPath+"/names/{namespace}", "rename", "Give an entity another name, or its first", tagEntities, 409, 412, 422), s.rename)
-	register(s, s.operation(http.MethodPost, entityPath+"/archive", "archive", "Delete an entity softly: its names stay taken, and none resolves", tagEntities, 404, 422), s.archive)
+	register(s, s.operation(http.MethodPut, entityPath+"/names/{namespace}", "rename", "Give an entity another name, or its first\nThe present name becomes an alias, which redirects. With `If-Match` the call is refused if the entity has changed since.", tagEntities, 409, 412, 422), s.rename)
+	register(s, s.operation(http.MethodPost, entityPath+"/archive", "archive", "Delete an entity softly: its names stay taken, and none resolves\nNo other entity can take the names. Restore undoes it.", tagEntities, 404, 422), s.archive)
 	register(s, s.operation(http.MethodPost, entityPath+"/restore", "restore", "Undo the soft deletion of an entity", tagEntities, 404, 422), s.restore)
-	register(s, s.operation(http.MethodDelete, entityPath, "delete", "Delete an entity: give up every name of it", tagEntities, 404, 422), s.deleteEntity)
+	register(s, s.operation(http.MethodDelete, entityPath, "delete", "Delete an entity: give up every name of it\nThe names become quarantined or free, as the policy of each namespace says. It cannot be undone.", tagEntities, 404, 422), s.deleteEntity)
 }
 
 // answer is a response with a status of its own.

@@ -84,7 +84,6 @@ func copySchema(from *huma.Schema) *huma.Schema {
 // describeCall adds the examples of a call.
 func describeCall(op huma.Operation) *huma.Operation {
 	examples := recordedExamples().Calls[op.OperationID]
-	op.Description = cmp.Or(op.Description, callTexts[op.OperationID])
 	op.Parameters = slices.Clone(op.Parameters)
 	for i, p := range op.Parameters {
 		described := *p

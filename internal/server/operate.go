@@ -26,9 +26,9 @@ func (s *Server) registerOperate() {
 	operation := func(path, id, summary string, statuses ...int) huma.Operation {
 		return s.operation(http.MethodPost, path, id, summary, tagOperating, statuses...)
 	}
-	register(s, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records", 422), s.sweep)
-	register(s, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names", 409, 422), s.recanonicalize)
-	register(s, operation(forgetPath, "forget", "Erase a person, or a name, from names and history", 403, 409, 422), s.forget)
+	register(s, operation(sweepPath, "sweep", "Record expired holds and aliases, and purge old records\nThe server does it by itself in the background. A name is free the moment its hold ends, without a sweep.", 422), s.sweep)
+	register(s, operation(recanonicalizePath, "recanonicalize", "Apply the present rules of a namespace to all its names\nAfter a change of the profile of a namespace. Names that would collide stop it before anything is changed.", 409, 422), s.recanonicalize)
+	register(s, operation(forgetPath, "forget", "Erase a person, or a name, from names and history\nFor requests by the right to be forgotten. It cannot be undone.", 403, 409, 422), s.forget)
 }
 
 type sweepInput struct {

@@ -24,11 +24,11 @@ func (s *Server) registerQueries() {
 	}
 	register(s, get("/v1/names", "listNames", "List names", tagNames, 422), s.listNames)
 	register(s, get(namePath, "getName", "Show a name", tagNames, 404, 422), s.getName)
-	register(s, post("/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL", 404, 422), s.lookUp)
+	register(s, post("/v1/names/lookup", "lookUpName", "Show a name whose value does not belong in a URL\nFor values that must not end up in logs of URLs, such as emails.", 404, 422), s.lookUp)
 	register(s, get(namePath+"/history", "getHistory", "Show what happened to a name, or who held it at a moment", tagNames, 422), s.getHistory)
-	register(s, post("/v1/names/history", "lookUpHistory", "Show the history of a name whose value does not belong in a URL", 422), s.lookUpHistory)
-	register(s, get("/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved", tagNames, 422), s.checkName)
-	register(s, post("/v1/check", "checkNames", "Ask whether several names could be reserved", 422), s.checkNames)
+	register(s, post("/v1/names/history", "lookUpHistory", "Show the history of a name whose value does not belong in a URL\nFor values that must not end up in logs of URLs, such as emails.", 422), s.lookUpHistory)
+	register(s, get("/v1/check/{namespace}/{value}", "checkName", "Ask whether a name could be reserved\nThe answer is a snapshot and no promise: to get a name, reserve it.", tagNames, 422), s.checkName)
+	register(s, post("/v1/check", "checkNames", "Ask whether several names could be reserved\nThe answer is a snapshot and no promise: to get a name, reserve it.", 422), s.checkNames)
 	register(s, get(reservationPath, "getReservation", "Show a reservation", tagReservations, 404), s.getReservation)
 	register(s, get(entityPath, "getEntity", "Show an entity with its names", tagEntities, 404, 422), s.getEntity)
 }

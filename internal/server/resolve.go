@@ -23,10 +23,10 @@ func (s *Server) registerResolve() {
 		op.Responses = movedResponses("An old name: Location is the resolve call for the present name.", moved...)
 		return op
 	}
-	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads", 301, 302, 307, 308), s.resolveName)
+	register(s, operation(http.MethodGet, "/v1/resolve/{namespace}/{value}", "resolve", "Ask where a name leads\n200 with the entity of a present name; a redirect from an old name to the present one, in one hop; 404; or 410 for a name that led to an entity once.", 301, 302, 307, 308), s.resolveName)
 	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Follow a redirect of POST /v1/resolve", 307, 308),
 		func(ctx context.Context, in *ByName) (*resolved, error) { return s.resolveInURL(ctx, in, keepMethod) })
-	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "Ask where a name leads whose value does not belong in a URL", 307, 308),
+	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "Ask where a name leads whose value does not belong in a URL\nFor values that must not end up in logs of URLs, such as emails.", 307, 308),
 		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
 			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
 				return nil, err
@@ -35,7 +35,7 @@ func (s *Server) registerResolve() {
 		})
 
 	// Reverse proxies send this call for each request before they let the request through.
-	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask, as a reverse proxy, where the name in a visitor's URL leads", tagNames, 404, 410, 422)
+	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask, as a reverse proxy, where the name in a visitor's URL leads\nFor proxies that ask before they let a request through: nginx with auth_request, Caddy with forward_auth.", tagNames, 404, 410, 422)
 	proxied.Responses = movedResponses("An old name, or another spelling: Location is the visitor's URL with the present name in it.", 301, 302, 307, 308)
 	proxied.Middlewares = append(proxied.Middlewares, variesByVisitor)
 	register(s, proxied, s.resolveForwarded)

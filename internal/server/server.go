@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -171,11 +172,12 @@ func describe(version string) huma.Config {
 	return c
 }
 
-// operation describes one call of the API. The statuses are its errors, and 201 if it creates
-// something.
-func (s *Server) operation(method, path, id, summary, tag string, statuses ...int) huma.Operation {
+// operation describes one call of the API. Its text is a summary, and on further lines what else a
+// caller must know. The statuses are its errors, and 201 if it creates something.
+func (s *Server) operation(method, path, id, text, tag string, statuses ...int) huma.Operation {
+	summary, description, _ := strings.Cut(text, "\n")
 	op := huma.Operation{
-		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
+		OperationID: id, Method: method, Path: path, Summary: summary, Description: description, Tags: []string{tag},
 		MaxBodyBytes: s.cfg.MaxBody, BodyReadTimeout: s.cfg.RequestTimeout,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 	}

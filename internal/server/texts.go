@@ -166,39 +166,6 @@ var parameterTexts = map[string]string{
 	"bucket":        "The length of a bucket: always an hour.",
 }
 
-// callTexts describe the calls whose summary does not say enough, by operation.
-var callTexts = map[string]string{
-	"reserve": "The name is held until `expiresAt`, and no other caller gets it. Confirm the hold with its `token` when the entity is saved; release it when the attempt fails. " +
-		"If the answer is lost, send the call again with the same `token`.",
-	"reserveAll":       "Either all names are held, with one token, or the answer lists why each is not.",
-	"reserveFirst":     "Candidates that are taken or not valid are skipped.",
-	"extend":           "A hold never becomes shorter, and the policy limits its whole length.",
-	"confirm":          "The name becomes the active name of the entity. The call can be repeated: it succeeds again for the same entity.",
-	"release":          "The name is free at once.",
-	"settle":           "For operators, when the witness of the namespace cannot decide.",
-	"claim":            "Reserve and confirm in one step, for an entity that exists already.",
-	"transfer":         "The name is never free in between. The receiver must have no name in the namespace, unless entities may have many there.",
-	"swap":             "Both names change owners in one step.",
-	"decommission":     "The name becomes quarantined or free, as the policy of its namespace says.",
-	"rename":           "The present name becomes an alias, which redirects. With `If-Match` the call is refused if the entity has changed since.",
-	"archive":          "No other entity can take the names. Restore undoes it.",
-	"delete":           "The names become quarantined or free, as the policy of each namespace says. It cannot be undone.",
-	"apply":            "Each command sees what those before it did. With `dryRun` nothing is done, and the answer says what would be.",
-	"checkName":        "The answer is a snapshot and no promise: to get a name, reserve it.",
-	"checkNames":       "The answer is a snapshot and no promise: to get a name, reserve it.",
-	"resolve":          "200 with the entity of a present name; a redirect from an old name to the present one, in one hop; 404; or 410 for a name that led to an entity once.",
-	"resolveForwarded": "For proxies that ask before they let a request through: nginx with auth_request, Caddy with forward_auth.",
-	"lookUpResolve":    "For values that must not end up in logs of URLs, such as emails.",
-	"lookUpName":       "For values that must not end up in logs of URLs, such as emails.",
-	"lookUpHistory":    "For values that must not end up in logs of URLs, such as emails.",
-	"conflicts":        "Every refused attempt to change something counts, under its reason.",
-	"sweep":            "The server does it by itself in the background. A name is free the moment its hold ends, without a sweep.",
-	"recanonicalize":   "After a change of the profile of a namespace. Names that would collide stop it before anything is changed.",
-	"forget":           "For requests by the right to be forgotten. It cannot be undone.",
-	"createWebhook":    "Each event arrives at least once, signed, and those of one name in order. The answer has the secret, which is shown only once.",
-	"rotateWebhook":    "For a while deliveries have two signatures, so that the receiver has time to change.",
-}
-
 // explain adds the texts to a copy of the API library's schemas.
 func explain(schemas map[string]*huma.Schema) {
 	for name, schema := range schemas {

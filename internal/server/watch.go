@@ -42,8 +42,8 @@ func (s *Server) registerWatch() {
 		},
 	}}
 	register(s, events, s.events)
-	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour", tagWatching, 422), s.conflicts)
-	register(s, s.operation(http.MethodGet, "/v1/stats/activity", "activity", "Count what happened by namespace and minute or hour", tagWatching, 422), s.activity)
+	register(s, s.operation(http.MethodGet, "/v1/stats/conflicts", "conflicts", "Count conflicts by namespace, reason and hour\nEvery refused attempt to change something counts, under its reason.", tagWatching, 422), s.conflicts)
+	register(s, s.operation(http.MethodGet, "/v1/stats/activity", "activity", "Count what happened by namespace and minute or hour\nEvents by kind, and refused attempts: per minute of the last hour, per hour of the last week.", tagWatching, 422), s.activity)
 	register(s, s.operation(http.MethodGet, "/v1/stats", "stats", "Count names by namespace and state", tagWatching), s.getStats)
 }
 

@@ -27,14 +27,14 @@ func (s *Server) registerWebhooks() {
 	operation := func(method, path, id, summary string, errors ...int) huma.Operation {
 		return s.operation(method, path, id, summary, tagWebhooks, errors...)
 	}
-	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent to a URL", 201, 422)
+	create := operation(http.MethodPost, webhooksPath, "createWebhook", "Have events sent to a URL\nEach event arrives at least once, signed, and those of one name in order. The answer has the secret, which is shown only once.", 201, 422)
 	create.Metadata = map[string]any{alwaysNew: true}
 	register(s, create, s.createWebhook)
 	register(s, operation(http.MethodGet, webhooksPath, "listWebhooks", "List webhooks"), s.listWebhooks)
 	registerHook(s, operation(http.MethodGet, webhookPath, "getWebhook", "Show a webhook and its status", 404), s.getWebhook)
 	registerHook(s, operation(http.MethodPatch, webhookPath, "changeWebhook", "Change a webhook", 404, 422), s.changeWebhook)
 	registerHook(s, operation(http.MethodDelete, webhookPath, "removeWebhook", "Remove a webhook with its dead letters", 404), s.removeWebhook)
-	registerHook(s, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret", 404, 422), s.rotateWebhook)
+	registerHook(s, operation(http.MethodPost, webhookPath+"/rotate", "rotateWebhook", "Give a webhook a new secret\nFor a while deliveries have two signatures, so that the receiver has time to change.", 404, 422), s.rotateWebhook)
 	registerHook(s, operation(http.MethodPost, webhookPath+"/test", "testWebhook", "Send a test event", 404), s.testWebhook)
 	registerHook(s, operation(http.MethodGet, lettersPath, "listDeadLetters", "List the dead letters of a webhook", 404), s.listDeadLetters)
 	registerHook(s, operation(http.MethodDelete, lettersPath, "removeDeadLetters", "Remove all dead letters of a webhook", 404), s.removeDeadLetters)
