@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Code } from "../../parts/Code";
-import { Choice } from "../../parts/Tabs";
+import { Choice } from "../../parts/Choice";
 
 type Language = "curl" | "go" | "typescript" | "python";
 
