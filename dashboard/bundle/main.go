@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -109,7 +110,7 @@ func build(root string) ([]api.OutputFile, error) {
 		TsconfigRaw:       `{"compilerOptions": {"verbatimModuleSyntax": true}}`,
 	})
 	// A warning is a mistake too, such as a style sheet that does not parse.
-	if problems := append(result.Errors, result.Warnings...); len(problems) > 0 {
+	if problems := slices.Concat(result.Errors, result.Warnings); len(problems) > 0 {
 		return nil, errors.New(strings.Join(api.FormatMessages(problems, api.FormatMessagesOptions{}), ""))
 	}
 	return result.OutputFiles, nil
