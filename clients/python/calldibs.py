@@ -243,6 +243,7 @@ class Result:
     freed: Optional[List[str]] = None
     quarantined: Optional[List[str]] = None
     pending: Optional[bool] = None
+    events: Optional[List["Event"]] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -229,10 +229,16 @@ func (s *sessionStore) recall(sum digest) (session *storedSession, known bool) {
 // remember caches the answer to a read that began at asked. A session that was ended meanwhile
 // stays ended.
 func (s *sessionStore) remember(sum digest, session *storedSession, asked time.Time) {
+	if session != nil { // a made-up id is not worth a place
+		s.put(sum, cachedSession{session, asked.Add(keepKey)})
+	}
+}
+
+func (s *sessionStore) put(sum digest, answer cachedSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer, ok := s.cached[sum]; ok && answer.session == nil && asked.Before(answer.until) {
-		return
+	if known, ok := s.cached[sum]; ok && known.session == nil && s.now().Before(known.until) {
+		return // it was ended
 	}
 	for other := range s.cached { // if there is no room, evict an arbitrary answer
 		if len(s.cached) < maxCached {
@@ -240,17 +246,19 @@ func (s *sessionStore) remember(sum digest, session *storedSession, asked time.T
 		}
 		delete(s.cached, other)
 	}
-	if session != nil { // a made-up id is not worth a place
-		s.cached[sum] = cachedSession{session, asked.Add(keepKey)}
-	}
+	s.cached[sum] = answer
 }
 
-// end ends a session: here at once, on other servers within seconds.
+// end ends a session, if there is one: here at once, on other servers within seconds.
 func (s *sessionStore) end(ctx context.Context, id string) error {
+	if _, err := s.find(ctx, id); err != nil {
+		if errors.Is(err, ErrNoSession) {
+			return nil
+		}
+		return err
+	}
 	sum := digestOf(id)
-	s.mu.Lock()
-	s.cached[sum] = cachedSession{until: s.now().Add(keepKey)}
-	s.mu.Unlock()
+	s.put(sum, cachedSession{until: s.now().Add(keepKey)})
 	return document.Update(ctx, s.store, func() (dibs.Group, error) {
 		found, err := s.store.Load(ctx, []dibs.Ref{sessionRef(sum)})
 		if err != nil || len(found.Records) == 0 {

@@ -272,7 +272,9 @@ func (s *Server) signIn(r *http.Request, from limit.Visitor) (access.Caller, *pr
 	switch {
 	case p == nil:
 		s.limits.goodCredentials.Add(address, shown)
-	case p.Status == http.StatusUnauthorized && !bySession(r): // an id cannot be guessed, and a page may send many requests with an old one
+	case p.Status == http.StatusUnauthorized && bySession(r) && s.limits.goodCredentials.Has(address, shown):
+		// The session is over, and its page may have sent many requests.
+	case p.Status == http.StatusUnauthorized:
 		buckets.Take(from.Addr, 1)
 	}
 	return caller, p

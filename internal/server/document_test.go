@@ -43,6 +43,7 @@ const contract = `
 	GET /v1/stats/conflicts
 	GET /v1/stats/activity
 	POST /v1/search
+	GET /v1/stats/contested
 	GET /v1/me
 	GET /v1/server
 	GET /v1/policies

@@ -30,6 +30,7 @@ type Metrics struct {
 	commits, engineFails, sweepLooked, sweepChange             prometheus.Counter
 	httpSeconds, seconds                                       *prometheus.HistogramVec
 	batch, sweepTook, witnessTook, feedLag                     prometheus.Histogram
+	contested                                                  contestedCounts
 	queue, lastSweep, streams, inFlight, connections           prometheus.Gauge
 	issuers                                                    *prometheus.GaugeVec
 
@@ -138,6 +139,9 @@ func (m *Metrics) command(info dibs.CommandInfo) {
 		outcome = strings.ToLower(string(refused.Code))
 		if refused.Code == dibs.CodeNameTaken {
 			m.conflicts.WithLabelValues(string(refused.Reason)).Inc()
+		}
+		if !info.DryRun {
+			m.contested.note(refused, time.Now())
 		}
 	} else if info.Err != nil {
 		outcome = "error"

@@ -73,6 +73,8 @@ var calls = []call{
 	{"GET /v1/stats/activity?bucket=hour", ``, verbs(access.Stats), "everywhere"},
 	{"GET /v1/stats", ``, verbs(access.Stats), "everywhere"},
 	{"POST /v1/search", `{"text": "held"}`, verbs(access.Get), "anywhere"},
+	{"GET /v1/stats/contested?namespace=acme.slug", ``, verbs(access.Stats), "acme.slug"},
+	{"GET /v1/stats/contested", ``, verbs(access.Stats), "everywhere"},
 	{"GET /v1/me", ``, verbs(), "anywhere"},
 	{"GET /v1/server", ``, verbs(access.Stats), "anywhere"},
 	{"GET /v1/policies", ``, verbs(access.Check), "anywhere"},

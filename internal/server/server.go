@@ -132,6 +132,7 @@ func New(cfg Config) *Server {
 	s.registerOperate()
 	s.registerWebhooks()
 	s.registerSearch()
+	s.registerContested()
 	s.registerInfo()
 	nameEnums(s.api.OpenAPI().Components.Schemas.Map())
 	s.registerSignIn()

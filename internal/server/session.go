@@ -59,6 +59,9 @@ func sessionOf(r *http.Request) string {
 		if found := r.CookiesNamed(cookieName(sessionCookie, r, secure)); len(found) == 1 {
 			return found[0].Value
 		}
+		if r.TLS != nil { // only this very host could set the first
+			break
+		}
 	}
 	return ""
 }
@@ -149,6 +152,7 @@ func (s *Server) signInWithKey(x *exchange, r *http.Request) {
 		writeProblem(x, s.problemOf(err))
 		return
 	}
+	s.limits.goodCredentials.Add(visitor.Addr.String(), id)
 	setCookie(x.Header(), r, sessionCookie, id, cameByTLS(r), int(auth.MaxSession.Seconds()), http.SameSiteStrictMode)
 	writeJSON(x, http.StatusOK, meOf(session.Caller))
 }
@@ -206,11 +210,22 @@ func (s *Server) finishLogin(x *exchange, r *http.Request) {
 		sendTo(x, "/?signInError=failed")
 		return
 	}
+	// Each code is a request to the issuer: made-up ones count as failed sign-ins.
+	visitor, buckets := s.limits.proxies.Visitor(r), s.limits.signIns
+	limited := buckets != nil && visitor.Known
+	if limited && !buckets.Peek(visitor.Addr, 1).OK {
+		sendTo(x, "/?signInError=failed")
+		return
+	}
 	id, _, err := s.cfg.SignIn.SignInByCode(r.Context(), login, query.Get("code"))
 	if err != nil {
+		if limited {
+			buckets.Take(visitor.Addr, 1)
+		}
 		s.loginFailed(x, r, err)
 		return
 	}
+	s.limits.goodCredentials.Add(visitor.Addr.String(), id)
 	setCookie(x.Header(), r, sessionCookie, id, secure, int(auth.MaxSession.Seconds()), http.SameSiteStrictMode)
 	sendTo(x, next)
 }

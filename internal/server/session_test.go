@@ -257,6 +257,13 @@ func TestOldSessionsAreNoFailedSignIns(t *testing.T) {
 		b.want(401, "POST", "/auth/sign-in", `{"key": "dibs_wrong"}`, header, home)
 	}
 	b.want(429, "POST", "/auth/sign-in", `{"key": "dibs_wrong"}`, header, home)
+	for _, status := range []int{401, 401, 429} { // made-up ids are
+		b.cookies = maps.Clone(kept)
+		for _, c := range b.cookies {
+			c.Value = strings.Repeat("a", len(c.Value))
+		}
+		b.want(status, "GET", "/v1/me", "", header, "203.0.113.2")
+	}
 }
 
 func TestSignInAtAnIssuer(t *testing.T) {

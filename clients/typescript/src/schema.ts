@@ -159,6 +159,22 @@ export interface components {
         Conflicts: {
             buckets: components["schemas"]["ConflictBucket"][];
         };
+        Contested: {
+            names: components["schemas"]["ContestedName"][];
+            /**
+             * Format: date-time
+             * @description The start of the server, or a day ago.
+             */
+            since: string;
+        };
+        ContestedName: {
+            /**
+             * Format: int64
+             * @description How many attempts were refused because it is taken.
+             */
+            count: number;
+            name: components["schemas"]["Name"];
+        };
         DeadLetter: {
             /** Format: int64 */
             attempts: number;
@@ -1169,6 +1185,8 @@ export type Command = components['schemas']['Command'];
 export type ConfirmInputBody = components['schemas']['ConfirmInputBody'];
 export type ConflictBucket = components['schemas']['ConflictBucket'];
 export type Conflicts = components['schemas']['Conflicts'];
+export type Contested = components['schemas']['Contested'];
+export type ContestedName = components['schemas']['ContestedName'];
 export type DeadLetter = components['schemas']['DeadLetter'];
 export type DeadLetterPage = components['schemas']['DeadLetterPage'];
 export type DeadLettersResent = components['schemas']['DeadLettersResent'];
