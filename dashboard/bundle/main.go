@@ -6,9 +6,11 @@ import (
 	"compress/gzip"
 	"errors"
 	"log"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -65,20 +67,21 @@ func bundle(folder string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := make(map[string][]byte)
-	for _, out := range build(root, &err) {
+	built, err := build(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, out := range built {
 		name := "assets/" + filepath.Base(out.Path)
 		files[name] = out.Contents
 		page = bytes.ReplaceAll(page, []byte(`"/`+plain(name)+`"`), []byte(`"/`+name+`"`))
-	}
-	if err != nil {
-		return nil, err
 	}
 	files["index.html"] = page
 	return files, compressAll(files)
 }
 
 // build runs esbuild.
-func build(root string, err *error) []api.OutputFile {
+func build(root string) ([]api.OutputFile, error) {
 	aliases := make(map[string]string, len(libraries))
 	for name, file := range libraries {
 		aliases[name] = filepath.Join(root, filepath.FromSlash(file))
@@ -106,10 +109,11 @@ func build(root string, err *error) []api.OutputFile {
 		LegalComments:     api.LegalCommentsEndOfFile,
 		TsconfigRaw:       `{"compilerOptions": {"verbatimModuleSyntax": true}}`,
 	})
-	if len(result.Errors) > 0 {
-		*err = errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
+	// A warning is a mistake too, such as a style sheet that does not parse.
+	if problems := slices.Concat(result.Errors, result.Warnings); len(problems) > 0 {
+		return nil, errors.New(strings.Join(api.FormatMessages(problems, api.FormatMessagesOptions{}), ""))
 	}
-	return result.OutputFiles
+	return result.OutputFiles, nil
 }
 
 // plain returns the name of a file without its hash: assets/app.js for assets/app-3X5W2Q.js.
@@ -141,8 +145,6 @@ func compressAll(files map[string][]byte) error {
 		}
 		compressed[name+".gz"] = out.Bytes()
 	}
-	for name, content := range compressed {
-		files[name] = content
-	}
+	maps.Copy(files, compressed)
 	return nil
 }

@@ -11,7 +11,7 @@ import { Empty } from "../../parts/Empty";
 import { EventTable } from "../../parts/EventTable";
 import { SelectField, TextField } from "../../parts/Field";
 import { Problem } from "../../parts/Problem";
-import { Choice } from "../../parts/Tabs";
+import { Choice } from "../../parts/Choice";
 import { eventsFrom } from "./from";
 
 const kinds: EventKind[] = ["reserved", "extended", "confirmed", "claimed", "released", "expired", "suspected", "demoted", "revived", "given_up", "unlocked", "transferred", "archived", "restored", "deleted", "forgotten"];

@@ -7,7 +7,7 @@ import { number } from "../../parts/Badge";
 import { Card } from "../../parts/Card";
 import { Chart, type Series } from "../../parts/Chart";
 import { Problem } from "../../parts/Problem";
-import { Choice } from "../../parts/Tabs";
+import { Choice } from "../../parts/Choice";
 
 type Bucket = "minute" | "hour";
 

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Code } from "../../parts/Code";
-import { Choice } from "../../parts/Tabs";
+import { Choice } from "../../parts/Choice";
 
 type Language = "curl" | "go" | "typescript" | "python";
 
@@ -41,8 +41,8 @@ const hold = await dibs.reserve({
   namespace: ${quoted(namespace)},
   value: ${quoted(value)},
 });`,
-  python: (namespace, value) => `from dibs import Dibs
+  python: (namespace, value) => `from calldibs import Dibs
 
-with Dibs(${quoted(location.origin)}) as dibs:
-    hold = dibs.reserve(${quoted(namespace)}, ${quoted(value)})`,
+dibs = Dibs(${quoted(location.origin)})
+hold = dibs.reserve(${quoted(namespace)}, ${quoted(value)})`,
 };

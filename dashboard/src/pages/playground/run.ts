@@ -22,7 +22,7 @@ export async function race(namespace: string, value: string, show: (state: RaceS
   let winner: Hold | undefined;
   const draw = (tookMs?: number) => show({ runners: [...runners], tookMs, ...(error !== undefined && { error }) });
   const timer = setInterval(draw, 32);
-  await Promise.all(runners.map(async (_, i) => {
+  await Promise.all(shuffled(callers).map(async (i) => {
     runners[i] = "running";
     try {
       const attempt = await dibs.tryReserve({ namespace, value, ttlMs, token: newToken() });
@@ -36,4 +36,9 @@ export async function race(namespace: string, value: string, show: (state: RaceS
   clearInterval(timer);
   draw(performance.now() - began);
   if (winner) await dibs.release({ reservationId: winner.reservationId, token: winner.token }).catch(() => undefined);
+}
+
+/** The numbers from 0 on in random order: a browser sends calls one after the other, and the first dot should not always win. */
+function shuffled(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => ({ i, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ i }) => i);
 }
