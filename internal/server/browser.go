@@ -33,7 +33,7 @@ func (s *Server) trusted(r *http.Request) *problem {
 	protected := strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/metrics"
 	// A header without a key does not exempt a request: a page can send any header to its own
 	// host name.
-	if s.cfg.LocalOnly && protected && bearer(r) == "" && !(s.cfg.SignIn != nil && bySession(r)) && !isLocal(r) {
+	if s.cfg.LocalOnly && protected && bearer(r) == "" && (s.cfg.SignIn == nil || !bySession(r)) && !isLocal(r) {
 		s.cfg.Metrics.deny(access.KeyNeeded)
 		return newProblem(http.StatusForbidden, "KEY_NEEDED",
 			"this server requires an API key except from programs of its own user on this machine that call it as localhost and without a proxy: make a key with \"dibs keys create\"")

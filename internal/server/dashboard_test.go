@@ -28,10 +28,16 @@ func dashboardFiles(tb testing.TB) fstest.MapFS {
 	}
 }
 
+// answered is the head of a response.
+type answered struct {
+	StatusCode int
+	Header     http.Header
+}
+
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil, func(c *Config) { c.Dashboard = dashboardFiles(t) })
-	get := func(path string, headers ...string) (*http.Response, string) {
+	get := func(path string, headers ...string) (answered, string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL+path, nil)
 		if err != nil {
@@ -50,22 +56,22 @@ func TestDashboard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return response, string(body)
+		return answered{response.StatusCode, response.Header}, string(body)
 	}
 	const script = "/assets/app-ABCDEFGH.js"
 
 	page, text := get("/", "Accept", "text/html,*/*;q=0.8")
-	if page.StatusCode != 200 || !strings.Contains(text, script) || page.Header.Get("Cache-Control") != "no-cache" || page.Header.Get("ETag") == "" {
+	if page.StatusCode != http.StatusOK || !strings.Contains(text, script) || page.Header.Get("Cache-Control") != "no-cache" || page.Header.Get("ETag") == "" {
 		t.Errorf("the page is %d %v: %s", page.StatusCode, page.Header, text)
 	}
 	policy := page.Header.Get("Content-Security-Policy")
 	if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self'") {
 		t.Errorf("the policy is %s", policy)
 	}
-	if again, text := get("/", "If-None-Match", page.Header.Get("ETag")); again.StatusCode != 304 || text != "" {
+	if again, text := get("/", "If-None-Match", page.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || text != "" {
 		t.Errorf("the same page again is %d: %s", again.StatusCode, text)
 	}
-	if plain, text := get("/", "Accept", "application/json"); plain.StatusCode != 200 || strings.Contains(text, script) {
+	if plain, text := get("/", "Accept", "application/json"); plain.StatusCode != http.StatusOK || strings.Contains(text, script) {
 		t.Errorf("without HTML the page is %d: %s", plain.StatusCode, text)
 	}
 
@@ -73,7 +79,7 @@ func TestDashboard(t *testing.T) {
 		script: "text/javascript", "/assets/icon-ABCDEFGH.svg": "image/svg+xml", "/assets/style-ABCDEFGH.css": "text/css", "/assets/font-ABCDEFGH.woff2": "font/woff2",
 	} {
 		file, text := get(path)
-		if file.StatusCode != 200 || !strings.HasPrefix(file.Header.Get("Content-Type"), want) || !strings.Contains(file.Header.Get("Cache-Control"), "immutable") {
+		if file.StatusCode != http.StatusOK || !strings.HasPrefix(file.Header.Get("Content-Type"), want) || !strings.Contains(file.Header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s is %d %v: %s", path, file.StatusCode, file.Header, text)
 		}
 	}
@@ -92,7 +98,7 @@ func TestDashboard(t *testing.T) {
 		t.Error("a client that refuses gzip gets it")
 	}
 	for _, path := range []string{"/assets/app-ABCDEFGH.js.gz", "/assets/none.js", "/assets/", "/index.html", "/nope"} {
-		if missing, text := get(path); missing.StatusCode != 404 || missing.Header.Get("Content-Type") != problemType {
+		if missing, text := get(path); missing.StatusCode != http.StatusNotFound || missing.Header.Get("Content-Type") != problemType {
 			t.Errorf("%s is %d: %s", path, missing.StatusCode, text)
 		}
 	}

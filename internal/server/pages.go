@@ -24,7 +24,7 @@ import (
 
 // registerPages adds what is not part of the API: health, metrics and web pages.
 func (s *Server) registerPages() {
-	s.page("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, status{Status: "up"}) }))
+	s.page("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, status{Status: "up"}) }))
 	s.page("GET /readyz", http.HandlerFunc(s.ready))
 	s.page("GET /metrics", s.needs(access.Stats, s.cfg.Metrics.Handler()))
 	s.webPages()
@@ -50,9 +50,8 @@ func (s *Server) needs(verb access.Verb, next http.Handler) http.Handler {
 	})
 }
 
-func writeJSON(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)
 }
 
@@ -266,7 +265,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		s.notReady(w, "the store cannot be written to", answer.Stores[0].Cause)
 		return
 	}
-	writeJSON(w, http.StatusOK, answer)
+	writeJSON(w, answer)
 }
 
 func (s *Server) notReady(w http.ResponseWriter, what string, cause dibs.Cause) {

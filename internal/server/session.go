@@ -117,7 +117,7 @@ func (s *Server) signInMethods(x *exchange, r *http.Request) {
 	for _, issuer := range s.cfg.SignIn.SignInIssuers() {
 		issuers = append(issuers, signInMethod{issuer, issuer})
 	}
-	writeJSON(x, http.StatusOK, map[string]any{"required": !open, "key": true, "issuers": issuers})
+	writeJSON(x, map[string]any{"required": !open, "key": true, "issuers": issuers})
 }
 
 func (s *Server) signInWithKey(x *exchange, r *http.Request) {
@@ -154,7 +154,7 @@ func (s *Server) signInWithKey(x *exchange, r *http.Request) {
 	}
 	s.limits.goodCredentials.Add(visitor.Addr.String(), id)
 	setCookie(x.Header(), r, sessionCookie, id, cameByTLS(r), int(auth.MaxSession.Seconds()), http.SameSiteStrictMode)
-	writeJSON(x, http.StatusOK, meOf(session.Caller))
+	writeJSON(x, meOf(session.Caller))
 }
 
 func (s *Server) signOut(x *exchange, r *http.Request) {

@@ -65,7 +65,7 @@ func (g *sessionRig) browser() *browser {
 }
 
 // send sends a request as a page of the server does. The headers change it.
-func (b *browser) send(method, path, body string, headers ...string) (*http.Response, map[string]any) {
+func (b *browser) send(method, path, body string, headers ...string) (answered, map[string]any) {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), method, b.http.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *browser) send(method, path, body string, headers ...string) (*http.Resp
 			b.cookies[c.Name] = c
 		}
 	}
-	return response, answer
+	return answered{response.StatusCode, response.Header}, answer
 }
 
 // want sends a request and checks the status.
@@ -276,7 +276,7 @@ func TestSignInAtAnIssuer(t *testing.T) {
 		t.Helper()
 		response, _ := b.send("GET", start, "")
 		page := response.Header.Get("Location")
-		if response.StatusCode != 302 || !strings.HasPrefix(page, g.issuer.URL+"/authorize?") {
+		if response.StatusCode != http.StatusFound || !strings.HasPrefix(page, g.issuer.URL+"/authorize?") {
 			t.Fatalf("%d to %s", response.StatusCode, page)
 		}
 		return page
@@ -285,7 +285,7 @@ func TestSignInAtAnIssuer(t *testing.T) {
 	back := func(target string) string {
 		t.Helper()
 		response, _ := b.send("GET", strings.TrimPrefix(target, g.base), "", "Sec-Fetch-Site", "cross-site")
-		if response.StatusCode != 302 {
+		if response.StatusCode != http.StatusFound {
 			t.Fatalf("the callback answers %d", response.StatusCode)
 		}
 		return response.Header.Get("Location")
