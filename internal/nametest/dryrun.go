@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,16 +132,16 @@ func (d *dryRuns) everything() string {
 	if err != nil {
 		d.Fatal(err)
 	}
-	var text string
+	var text strings.Builder
 	for _, n := range append(page.Names, free.Names...) {
 		n.Remaining = 0
-		text += fmt.Sprintf("%+v\n", n)
+		fmt.Fprintf(&text, "%+v\n", n)
 	}
 	for _, entity := range dryEntities {
 		info, err := d.reg.Entity(ctx, "", entity)
-		text += fmt.Sprintf("%v %d %v %v\n", entity, info.Version, info.Archived, codeOf(err))
+		fmt.Fprintf(&text, "%v %d %v %v\n", entity, info.Version, info.Archived, codeOf(err))
 	}
-	return text
+	return text.String()
 }
 
 var dryEntities = []dibs.Entity{{Type: "wedding", ID: "1"}, {Type: "wedding", ID: "2"}, {Type: "wedding", ID: "3"}}
