@@ -72,6 +72,7 @@ type MappingError struct {
 	Columns []string
 }
 
+// Error says what is missing, and which columns there are.
 func (e *MappingError) Error() string {
 	return e.Problem + "; the columns are " + strings.Join(e.Columns, ", ")
 }

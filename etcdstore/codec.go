@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // errDamaged is the cause of errors about values that cannot be read.
@@ -257,7 +258,7 @@ func (c *coder) name(n *dibs.NameRecord) {
 	c.array(n.Line[:])
 	c.millis(&n.Terms.Quarantine)
 	c.millis(&n.Terms.HoldHistory)
-	links, spent := dibs.EncodeLinks(n.Links), dibs.EncodeSpent(n.Spent)
+	links, spent := dibs.EncodeLinks(n.Links), record.EncodeSpent(n.Spent)
 	c.bytes(&links)
 	c.bytes(&spent)
 	if !c.decoding {
@@ -268,7 +269,7 @@ func (c *coder) name(n *dibs.NameRecord) {
 	if n.Links, err = dibs.DecodeLinks(links); err != nil {
 		c.fail()
 	}
-	if n.Spent, err = dibs.DecodeSpent(spent); err != nil {
+	if n.Spent, err = record.DecodeSpent(spent); err != nil {
 		c.fail()
 	}
 }

@@ -71,7 +71,7 @@ func (a *activityCounts) noteRefusal(namespace string, now dibs.Instant) {
 // minute returns the counts of a namespace in an instant's minute.
 func (a *activityCounts) minute(namespace string, at dibs.Instant) *rules.Activity {
 	start := rules.StartOf(at, time.Minute)
-	if rules.HourOf(start) > rules.HourOf(a.latest) {
+	if rules.StartOf(start, time.Hour) > rules.StartOf(a.latest, time.Hour) {
 		clear(a.active)
 	}
 	a.latest = max(a.latest, start)

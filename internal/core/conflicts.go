@@ -58,7 +58,7 @@ func (c *conflictCounts) note(err *dibs.Error, now dibs.Instant) {
 	if reason == "" {
 		reason = strings.ToLower(string(err.Code))
 	}
-	c.add(rules.Tally{Namespace: err.Namespace, Reason: reason, Hour: rules.HourOf(now), Count: 1})
+	c.add(rules.Tally{Namespace: err.Namespace, Reason: reason, Hour: rules.StartOf(now, time.Hour), Count: 1})
 }
 
 func (c *conflictCounts) add(t rules.Tally) {
@@ -158,7 +158,7 @@ func (c *core) flushConflicts(ctx context.Context) error {
 		if t.Hour == 0 && err == nil { // no refusal so far had a time
 			var now dibs.Instant
 			now, err = c.engineNow(ctx)
-			t.Hour = rules.HourOf(now)
+			t.Hour = rules.StartOf(now, time.Hour)
 		}
 		if err != nil {
 			c.conflicts.add(tallies[i])

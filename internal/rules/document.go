@@ -328,9 +328,6 @@ func SkipTallies(label, namespace string) string {
 	return hour + "/" + namespace + "/"
 }
 
-// HourOf returns the beginning of an instant's hour.
-func HourOf(now dibs.Instant) dibs.Instant { return StartOf(now, time.Hour) }
-
 // AddTally adds to a stored tally. The sweeper deletes it at the instant keep.
 func AddTally(more Tally, keep dibs.Instant) *Job[struct{}] {
 	scope, _, _ := splitNamespace(more.Namespace) // the namespace of overflowing tallies has no scope

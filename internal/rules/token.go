@@ -48,9 +48,9 @@ func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 			continue
 		}
 		switch spent.End {
-		case dibs.SpentConfirmed:
+		case dibs.StatusConfirmed:
 			return r.refuse(dibs.CodeAlreadyConfirmed, "an earlier hold of this token on %s was already confirmed", r.key())
-		case dibs.SpentReleased:
+		case dibs.StatusReleased:
 			return r.refuse(dibs.CodeAlreadyReleased, "an earlier hold of this token on %s was already released", r.key())
 		default:
 			return r.refuse(dibs.CodeAlreadyExpired, "an earlier hold of this token on %s has expired", r.key())
@@ -65,12 +65,12 @@ func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
 	if n.Token.IsZero() {
 		return nil
 	}
-	end := dibs.SpentExpired
+	end := dibs.StatusExpired
 	switch {
 	case n.ConfirmedAt != 0:
-		end = dibs.SpentConfirmed
+		end = dibs.StatusConfirmed
 	case n.Status == dibs.StatusReleased:
-		end = dibs.SpentReleased
+		end = dibs.StatusReleased
 	}
 	return []dibs.SpentToken{{
 		Token: [16]byte(n.Token[:]), Principal: spentBy(n.Token, n.Principal),

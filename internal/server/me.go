@@ -11,17 +11,11 @@ import (
 
 // me is the caller of a request.
 type me struct {
-	Principal  string  `json:"principal,omitempty" doc:"The name in events and holds; absent for an anonymous caller." example:"support"`
-	SignedInBy string  `json:"signedInBy" enum:"none,key,token,certificate,session"`
-	ExpiresAt  string  `json:"expiresAt,omitempty" format:"date-time" doc:"The end of a session."`
-	ReadOnly   bool    `json:"readOnly" doc:"Whether the caller can change nothing."`
-	Grants     []grant `json:"grants" nullable:"false" doc:"The rights."`
-}
-
-// grant is verbs in namespaces, without groups of verbs.
-type grant struct {
-	Verbs      []access.Verb `json:"verbs" nullable:"false" doc:"The single verbs." example:"[\"get\",\"list\"]"`
-	Namespaces []string      `json:"namespaces" nullable:"false" doc:"* for all, acme.* for a scope and all below it, or one namespace." example:"[\"acme.*\"]"`
+	Principal  string       `json:"principal,omitempty" doc:"The name in events and holds; absent for an anonymous caller." example:"support"`
+	SignedInBy string       `json:"signedInBy" enum:"none,key,token,certificate,session"`
+	ExpiresAt  string       `json:"expiresAt,omitempty" format:"date-time" doc:"The end of a session."`
+	ReadOnly   bool         `json:"readOnly" doc:"Whether the caller can change nothing."`
+	Grants     []wire.Grant `json:"grants" nullable:"false" doc:"The rights, verb by verb."`
 }
 
 func (s *Server) me(ctx context.Context, _ *struct{}) (*answer[me], error) {
@@ -31,7 +25,7 @@ func (s *Server) me(ctx context.Context, _ *struct{}) (*answer[me], error) {
 func meOf(caller access.Caller) me {
 	m := me{
 		Principal: caller.Name, SignedInBy: "key", ExpiresAt: wire.FormatTime(caller.SessionEnds),
-		ReadOnly: true, Grants: []grant{},
+		ReadOnly: true, Grants: []wire.Grant{},
 	}
 	switch {
 	case !caller.SessionEnds.IsZero():
@@ -45,7 +39,7 @@ func meOf(caller access.Caller) me {
 	}
 	for _, g := range caller.Grants {
 		verbs := g.Each()
-		m.Grants = append(m.Grants, grant{verbs, slices.Clone(g.Namespaces)})
+		m.Grants = append(m.Grants, wire.Grant{Verbs: texts(verbs...), Namespaces: slices.Clone(g.Namespaces)})
 		m.ReadOnly = m.ReadOnly && !slices.ContainsFunc(verbs, access.Verb.Changes)
 	}
 	return m

@@ -117,7 +117,7 @@ var Names = &Table{"dibs_names", []string{"id"}, []string{"id", "namespace", "ca
 
 func newName(n *dibs.NameRecord) (_ *Name, err error) {
 	r := &Name{
-		NameRecord: *n, links: dibs.EncodeLinks(n.Links), spent: dibs.EncodeSpent(n.Spent),
+		NameRecord: *n, links: dibs.EncodeLinks(n.Links), spent: record.EncodeSpent(n.Spent),
 		quarantine: n.Terms.Quarantine.Milliseconds(), holdHistory: n.Terms.HoldHistory.Milliseconds(),
 	}
 	if n.Value != n.Canonical {
@@ -149,7 +149,7 @@ func (r *Name) Record() (_ dibs.Record, err error) {
 	if n.Links, err = dibs.DecodeLinks(r.links); err != nil {
 		return n, err
 	}
-	n.Spent, err = dibs.DecodeSpent(r.spent)
+	n.Spent, err = record.DecodeSpent(r.spent)
 	return n, err
 }
 
