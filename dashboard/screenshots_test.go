@@ -82,7 +82,7 @@ func live(t *testing.T, reg *dibs.Registry, howLong string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: []string{"Alice & Bob", "Carol & Dave", "Anna and Max", "Bob & Alice"}[turn*turn%4]}) // it is taken
+		_, _ = reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: []string{"Alice & Bob", "Carol & Dave", "Anna and Max", "Bob & Alice"}[turn*turn*turn%7%4]}) // it is taken
 		third := int(time.Since(began) * 3 / span)
 		rename(t, reg, []string{"Miller Wedding", "Anna and Max", "Miller Wedding", "Anna and Max"}[third])
 	}

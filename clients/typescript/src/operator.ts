@@ -1,7 +1,7 @@
 import { Http, type Call, type CallOptions, type Options } from "./http.js";
 import type * as api from "./schema.js";
 
-export type { DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
+export type { Contested, ContestedName, DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
 
 /** An API key, without its secret unless it was made just now. */
 export interface Key {
@@ -50,6 +50,12 @@ export class Operator {
   async search(text: string, options?: CallOptions & { limit?: number }): Promise<api.Found> {
     const { signal, ...rest } = options ?? {};
     return this.#http.call(post("/v1/search", { text, ...rest }, true, signal && { signal }));
+  }
+
+  /** The names that callers asked the server for most often while they were taken, in the last day. */
+  async contested(options?: CallOptions & { namespace?: string; limit?: number }): Promise<api.Contested> {
+    const { signal, ...query } = options ?? {};
+    return this.#get("/v1/stats/contested", query, signal && { signal });
   }
 
   /** Holds that end within an hour, or within `withinMs`, those that end soonest first. */

@@ -67,6 +67,14 @@ test("a search finds names and entities, and holds are listed by their end", asy
   assert.deepEqual((await operator.search(`user/${value}`)).entities.map(({ entity }) => entity), [owner]);
 });
 
+test("the names most fought over", async () => {
+  const namespace = `${fresh("scope")}.slug`;
+  await dibs.claim({ namespace, value: "a", entity: { type: "user", id: "1" } });
+  assert.equal((await dibs.tryReserve({ namespace, value: "a" })).ok, false);
+  const { names } = await operator.contested({ namespace });
+  assert.deepEqual(names.map(({ name, count }) => [name.canonical, count]), [["a", 1]]);
+});
+
 test("activity counts what happened", async () => {
   const namespace = `${fresh("scope")}.slug`;
   await dibs.claim({ namespace, value: "a", entity: { type: "user", id: "1" } });

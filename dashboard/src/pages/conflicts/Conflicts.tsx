@@ -6,12 +6,13 @@ import { Card } from "../../parts/Card";
 import { Empty } from "../../parts/Empty";
 import { Meters } from "../../parts/Meters";
 import { Problem } from "../../parts/Problem";
+import { ContestedCard } from "../overview/ContestedCard";
 import { HeatMap } from "./HeatMap";
 import { reasonText, sumsBy } from "./sums";
 
 const days = 7;
 
-/** Who did not get the name they wanted: when, why, and where. */
+/** Who did not get the name they wanted: when, why, and which. */
 export function Conflicts() {
   const from = new Date(Date.now() - days * 86_400_000);
   const conflicts = useResource("conflicts", (signal) => dibs.conflicts({ from, signal }), { everyMs: 10_000 });
@@ -26,6 +27,7 @@ export function Conflicts() {
       <div class="grid">
         <Sums title="By reason" buckets={buckets} by={(bucket) => reasonText(bucket.reason)} />
         <Sums title="By namespace" buckets={buckets} by={(bucket) => bucket.namespace} />
+        <ContestedCard class="span-4" />
       </div>
     </div>
   );
@@ -34,7 +36,7 @@ export function Conflicts() {
 function Sums({ title, buckets, by }: { title: string; buckets: ConflictBucket[]; by: (bucket: ConflictBucket) => string }) {
   const sums = sumsBy(buckets, by, 10);
   return (
-    <Card title={title} class="span-6">
+    <Card title={title} class="span-4">
       {sums.length === 0 && <Empty title="None" />}
       <Meters of={sums} what="refusals" />
     </Card>

@@ -5,10 +5,10 @@ import { useReloadOnChange } from "../../data/feed";
 import { Empty } from "../../parts/Empty";
 import { Problem } from "../../parts/Problem";
 import { ActivityCard } from "./ActivityCard";
+import { ContestedCard } from "./ContestedCard";
 import { EndingCard } from "./EndingCard";
 import { Figures } from "./Figures";
 import { NamespacesCard } from "./NamespacesCard";
-import { RefusedCard } from "./RefusedCard";
 import { ServerCard } from "./ServerCard";
 import { SuspectsCard } from "./SuspectsCard";
 
@@ -27,7 +27,7 @@ export function Overview() {
         <ActivityCard />
         <EndingCard />
         <NamespacesCard />
-        <RefusedCard />
+        <ContestedCard />
         <SuspectsCard />
         <ServerCard />
       </div>
