@@ -21,6 +21,6 @@ type SpentToken struct {
 	Token     [16]byte // the first bytes of its [TokenHash]
 	Principal [8]byte  // the first bytes of a hash of the token and the hold's principal
 	Epoch     uint64   // of the hold; 0 if it was in a row from which the name was moved
-	End       Status   // how the hold ended: confirmed, released or expired
+	End       byte     // how the hold ended: the first letter of confirmed, released or expired
 	Until     Instant  // when the row may drop it
 }

@@ -176,6 +176,10 @@ var sequences = []sequence{
 	}},
 	{"release", func(l *life) { l.do(reserve("slug", "ann")) }, func(l *life) { l.do(dibs.Release{ID: idOf("slug", "ann"), Token: secret}) }},
 	{"claim", nil, func(l *life) { l.do(claim("slug", "ann", "1")) }},
+	{"import", nil, func(l *life) { l.do(dibs.Import{Namespace: "slug", Value: "ann", Entity: entity("1")}) }},
+	{"import as an old name", func(l *life) { l.do(claim("slug", "anna", "1")) }, func(l *life) {
+		l.do(dibs.Import{Namespace: "slug", Value: "ann", AliasOf: "anna", Entity: entity("1")})
+	}},
 	{"rename to a free name", func(l *life) { l.do(claim("slug", "ann", "1")) }, func(l *life) { l.do(rename("slug", "anna", "1")) }},
 	{"rename to a name that is held with the token", func(l *life) { l.do(claim("slug", "ann", "1"), reserve("slug", "anna")) }, func(l *life) {
 		l.do(dibs.Rename{Namespace: "slug", Value: "anna", Entity: entity("1"), Token: secret})

@@ -127,8 +127,8 @@ func TestEmbeddedIsLikeAServer(t *testing.T) {
 	// What the README promises of the zero Config.
 	all := strings.Join(here, "\n")
 	for _, want := range []string{
-		`claim email:ann@x.com: {"Code":"NAME_TAKEN"`,
-		`claim email:not an email: {"Code":"INVALID_VALUE"`,
+		`claim email:ann@x.com: {"code":"NAME_TAKEN"`,
+		`claim email:not an email: {"code":"INVALID_VALUE"`,
 		`"Kind":"expired"`,
 	} {
 		if !strings.Contains(all, want) {

@@ -13,7 +13,7 @@ func FuzzDecode(f *testing.F) {
 	name := &dibs.NameRecord{
 		Rev: 7, Namespace: "acme.slug", Canonical: "a", Value: "A", State: dibs.Held, Meta: map[string]string{"k": "v"},
 		Links: []dibs.Link{{Kind: dibs.LinkHash, ID: dibs.ID{1}}},
-		Spent: []dibs.SpentToken{{Epoch: 1, End: dibs.StatusExpired, Until: 2}},
+		Spent: []dibs.SpentToken{{Epoch: 1, End: 'e', Until: 2}},
 	}
 	entity := &dibs.EntityRecord{Rev: 1, Active: map[string]dibs.ID{"slug": {2}}}
 	document := &dibs.Document{Kind: "x", Rev: 1, Label: "l", Data: []byte{0}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -308,6 +309,10 @@ func (r *rig) planLists(store dibs.Store) error {
 				return fmt.Errorf("%+v: %d names, %w", query, len(list), err)
 			}
 		}
+	}
+	ending := dibs.ListQuery{Kind: dibs.KindName, DueBefore: math.MaxInt64, Limit: 3}
+	if list, err := store.List(context.Background(), ending); err != nil || len(list) != ending.Limit {
+		return fmt.Errorf("%+v: %d names, %w", ending, len(list), err)
 	}
 	for _, query := range []dibs.ListQuery{{}, {From: "1", To: "2"}, {After: after}} {
 		query.Kind, query.Limit = "filler", 3

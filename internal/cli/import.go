@@ -18,6 +18,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/sqlsource"
 	"github.com/calldibs/dibs/internal/wire"
 )
@@ -80,6 +81,9 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 			return nil, err
 		}
 		defer remove()
+	}
+	if i.dryRun && target.Store != "" && errors.Is(engine.MustExist(ctx, target.Store), engine.ErrNoStore) {
+		target.Store = "mem:" // a plan leaves nothing behind
 	}
 	t, err := openImportTarget(ctx, i.session, target)
 	if err != nil {

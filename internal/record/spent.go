@@ -10,9 +10,6 @@ import (
 // spentSize is the length of one encoded token.
 const spentSize = len(dibs.SpentToken{}.Token) + len(dibs.SpentToken{}.Principal) + 8 + 1 + 8
 
-// spentEnds are the ends of a hold by the letter that stands for them.
-var spentEnds = map[byte]dibs.Status{'c': dibs.StatusConfirmed, 'r': dibs.StatusReleased, 'e': dibs.StatusExpired}
-
 // EncodeSpent returns tokens in the form that engines store; nil for none.
 func EncodeSpent(tokens []dibs.SpentToken) []byte {
 	if len(tokens) == 0 {
@@ -24,7 +21,7 @@ func EncodeSpent(tokens []dibs.SpentToken) []byte {
 		data = append(data, t.Token[:]...)
 		data = append(data, t.Principal[:]...)
 		data = binary.BigEndian.AppendUint64(data, t.Epoch)
-		data = append(data, t.End[0])
+		data = append(data, t.End)
 		data = binary.BigEndian.AppendUint64(data, uint64(t.Until))
 	}
 	return data
@@ -39,7 +36,7 @@ func DecodeSpent(data []byte) ([]dibs.SpentToken, error) {
 	for ; len(data) > 0; data = data[spentSize:] {
 		tokens = append(tokens, dibs.SpentToken{
 			Token: [16]byte(data), Principal: [8]byte(data[16:]), Epoch: binary.BigEndian.Uint64(data[24:]),
-			End: spentEnds[data[32]], Until: dibs.Instant(binary.BigEndian.Uint64(data[33:])),
+			End: data[32], Until: dibs.Instant(binary.BigEndian.Uint64(data[33:])),
 		})
 	}
 	return tokens, nil

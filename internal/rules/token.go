@@ -34,6 +34,13 @@ func hashToken(token string) (hash dibs.TokenHash, _ *dibs.Error) {
 // if it is held and released again and again.
 const maxSpent = 16
 
+// The ends of a hold, as a [dibs.SpentToken] has them.
+const (
+	spentConfirmed byte = 'c'
+	spentReleased  byte = 'r'
+	spentExpired   byte = 'e'
+)
+
 // checkSpent refuses if the token had a hold on the name before the last one, and that was the
 // principal's, or the principal may act for others.
 func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
@@ -48,9 +55,9 @@ func (r *reservation) checkSpent(v *view, n *nameState) *dibs.Error {
 			continue
 		}
 		switch spent.End {
-		case dibs.StatusConfirmed:
+		case spentConfirmed:
 			return r.refuse(dibs.CodeAlreadyConfirmed, "an earlier hold of this token on %s was already confirmed", r.key())
-		case dibs.StatusReleased:
+		case spentReleased:
 			return r.refuse(dibs.CodeAlreadyReleased, "an earlier hold of this token on %s was already released", r.key())
 		default:
 			return r.refuse(dibs.CodeAlreadyExpired, "an earlier hold of this token on %s has expired", r.key())
@@ -65,12 +72,12 @@ func (n *nameState) lastToken(at dibs.Instant) []dibs.SpentToken {
 	if n.Token.IsZero() {
 		return nil
 	}
-	end := dibs.StatusExpired
+	end := spentExpired
 	switch {
 	case n.ConfirmedAt != 0:
-		end = dibs.StatusConfirmed
+		end = spentConfirmed
 	case n.Status == dibs.StatusReleased:
-		end = dibs.StatusReleased
+		end = spentReleased
 	}
 	return []dibs.SpentToken{{
 		Token: [16]byte(n.Token[:]), Principal: spentBy(n.Token, n.Principal),

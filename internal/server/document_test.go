@@ -19,6 +19,7 @@ const contract = `
 	POST /v1/reservations/{reservationId}/release
 	POST /v1/reservations/{reservationId}/settle
 	POST /v1/claims
+	POST /v1/imports
 	GET /v1/names/{namespace}/{value}
 	GET /v1/names
 	GET /v1/names/{namespace}/{value}/history

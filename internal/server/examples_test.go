@@ -22,6 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
 	"github.com/calldibs/dibs/internal/limit"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -74,6 +75,14 @@ func firstDifference(want, got string) string {
 	return fmt.Sprintf("%d and %d lines", len(wants), len(gots))
 }
 
+// exampleCallers are one with a key, and one without that has all rights.
+var exampleCallers = map[string]access.Caller{
+	"": access.Everything,
+	"key-checkout": {Name: "checkout", Grants: []access.Grant{
+		{Verbs: []access.Verb{access.Hold, access.Read}, Namespaces: []string{"slug", "acme.*"}},
+	}},
+}
+
 // recorder plays steps on a server with a clock of its own, and records the examples.
 type recorder struct {
 	*player
@@ -88,7 +97,11 @@ func newRecorder(t *testing.T) *recorder {
 	onClock := engine{"clock", func(testing.TB) dibs.Store {
 		return memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
 	}}
-	rig := newRig(t, onClock, nil)
+	rig := newRig(t, onClock, exampleCallers, func(c *Config) {
+		c.Version, c.Stores = "v0.1.0", []StoreInfo{{Engine: "mem"}}
+		c.PolicyNames = func() []string { return []string{"page", "username"} }
+		c.Limits = limit.Limits{Reads: limit.Rate{N: 100_000, Per: time.Second}, MaxInFlight: 256, MaxWaiting: 1024, MaxWait: time.Minute}
+	})
 	r := &recorder{
 		player:   &player{rig: rig, doc: readDocument(rig), captured: make(captured), receivers: make(map[string]*receiver)},
 		now:      now,
@@ -233,10 +246,13 @@ var steadyTexts = []struct {
 }{
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "https://shop.example.com/dibs"},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="},
-	{regexp.MustCompile(`"(tookMs|failed|waiting)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`dibs_[a-z2-7]{8}_[a-z2-7]{44}`), "dibs_k7pq2mzx_" + strings.Repeat("abcdefghijk", 4)},
+	{regexp.MustCompile(`"prefix":"[a-z2-7]{8}"`), `"prefix":"k7pq2mzx"`},
+	{regexp.MustCompile(`"(tookMs|failed|waiting|lagMs)":\d+`), `"$1":0`},
+	{regexp.MustCompile(`^{"since":"[^"]*","names"`), `{"since":"2026-03-01T12:00:00.000Z","names"`}, // of contested names
 	{regexp.MustCompile(`"attempts":\d+`), `"attempts":3`},
 	{regexp.MustCompile(`("delivered":(?:true|false),.*)"at":"[^"]*"`), `$1"at":"2026-03-01T12:00:02.000Z"`},
-	{regexp.MustCompile(`"(takenAt|start|deadAt|lastSuccess|lastFailure|oldestAt)":"[^"]*"`), `"$1":"2026-03-01T12:00:00.000Z"`},
+	{regexp.MustCompile(`"(takenAt|start|startedAt|deadAt|lastSuccess|lastFailure|oldestAt)":"[^"]*"`), `"$1":"2026-03-01T12:00:00.000Z"`},
 }
 
 func steadyIDs(text string) string {

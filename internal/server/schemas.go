@@ -79,6 +79,20 @@ var enums = []enum{
 	},
 }
 
+// ownEnums are enums of the API alone, which the library does not have.
+var ownEnums = []enum{
+	{
+		"ImportOutcome", "What became of a name: imported; unchanged, the entity had it already; refused.",
+		[]string{"imported", "unchanged", "refused"},
+		[]string{"Imported.outcome"},
+	},
+	{
+		"SignedInBy", "How a caller proved who it is; none for an anonymous caller.",
+		[]string{"none", "key", "token", "certificate", "session"},
+		[]string{"Me.signedInBy"},
+	},
+}
+
 var reasons = texts(dibs.ReasonHeld, dibs.ReasonInUse, dibs.ReasonSuspect, dibs.ReasonQuarantined, dibs.ReasonReservedWord,
 	dibs.ReasonInvalid, dibs.ReasonConfusable)
 
@@ -121,13 +135,25 @@ var openObjects = []struct {
 		"Meta", "Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes.",
 		huma.Schema{Type: huma.TypeString, MaxLength: new(255)},
 		new(16),
-		[]string{"Name.meta", "Event.meta", "Command.meta", "Reserve.meta", "ReserveInputBody.meta", "ReserveFirstInputBody.meta", "ClaimInputBody.meta"},
+		[]string{"Name.meta", "Event.meta", "Command.meta", "Reserve.meta", "ReserveInputBody.meta", "ReserveFirstInputBody.meta", "ClaimInputBody.meta", "Import.meta"},
 	},
 	{
 		"FindingCounts", "The number of names by kind of finding.",
 		huma.Schema{Type: huma.TypeInteger, Format: "int64"},
 		nil,
 		[]string{"Recanonicalization.counts"},
+	},
+	{
+		"EventCounts", "The number of events by kind.",
+		huma.Schema{Type: huma.TypeInteger, Format: "int64"},
+		nil,
+		[]string{"ActivityBucket.events"},
+	},
+	{
+		"LimitTexts", "Limits by their names in the configuration: a rate such as 100/s, a number, or off.",
+		huma.Schema{Type: huma.TypeString},
+		nil,
+		[]string{"ServerInfo.limits"},
 	},
 }
 
@@ -144,7 +170,7 @@ func nameSchemas(schemas map[string]*huma.Schema) {
 		}
 		schemas[name] = schema
 	}
-	for _, e := range enums {
+	for _, e := range slices.Concat(enums, ownEnums) {
 		schema := &huma.Schema{Type: huma.TypeString, Description: e.description}
 		for _, v := range e.values {
 			schema.Enum = append(schema.Enum, v)

@@ -4,6 +4,7 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What happened, by namespace and minute or hour. */
         Activity: {
             /**
              * @description The length of a bucket.
@@ -23,11 +24,10 @@ export interface components {
              */
             to: string;
         };
+        /** @description What happened in one namespace, in one minute or hour. */
         ActivityBucket: {
             /** @description The number of events by kind, such as reserved, confirmed and expired. */
-            events: {
-                [key: string]: number;
-            };
+            events: components["schemas"]["EventCounts"];
             /**
              * @description Empty for events about an entity as a whole. With too many namespaces: acme.* for the rest of a scope, * for the rest.
              * @example slug
@@ -38,9 +38,13 @@ export interface components {
              * @description The number of attempts that were refused.
              */
             refused: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The beginning of the minute or hour.
+             */
             start: string;
         };
+        /** @description What the commands of a list did, or would do. */
         Applied: {
             /** @description Whether nothing was done. */
             dryRun: boolean;
@@ -125,9 +129,12 @@ export interface components {
          * @enum {string}
          */
         Code: "NAME_TAKEN" | "RESERVATION_NOT_FOUND" | "RESERVATION_LOST" | "RESERVATION_ALREADY_EXPIRED" | "RESERVATION_ALREADY_CONFIRMED" | "RESERVATION_ALREADY_RELEASED" | "ENTITY_NOT_FOUND" | "ENTITY_HAS_NAME" | "ENTITY_ARCHIVED" | "NOT_OWNER" | "VERSION_MISMATCH" | "INVALID_VALUE" | "RESERVED_WORD" | "INVALID_NAMESPACE" | "INVALID_TOKEN" | "INVALID_ENTITY" | "INVALID_TTL" | "TTL_TOO_LONG" | "TOO_LARGE" | "TOO_MANY_HOLDS" | "OUTCOME_UNKNOWN" | "UNAVAILABLE" | "INVALID_REQUEST" | "INVALID_CURSOR" | "INVALID_WEBHOOK" | "TOO_MANY_WEBHOOKS" | "WEBHOOK_NOT_FOUND" | "DEAD_LETTER_NOT_FOUND" | "EVENT_PURGED" | "NO_WEBHOOKS" | "WEBHOOK_DECLARED" | "INVALID_KEY" | "KEY_NAME_TAKEN" | "KEY_NOT_FOUND" | "KEY_DECLARED" | "LAST_KEY" | "VALUE_IN_URL" | "UNAUTHORIZED" | "FORBIDDEN" | "GONE" | "MOVED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TOO_MANY_REQUESTS" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CROSS_ORIGIN" | "KEY_NEEDED" | "INTERNAL";
+        /** @description One command of a list: its op, and the members that the command's own call has in body and path. */
         Command: {
             /** @description For swap: an entity with its name, as it is before. */
             a?: components["schemas"]["Named"];
+            /** @description For import: the active name to which this one redirects. */
+            aliasOf?: string;
             /** @description For swap: the other one, as it is before. */
             b?: components["schemas"]["Named"];
             /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
@@ -165,6 +172,8 @@ export interface components {
             reservations?: components["schemas"]["Reserve"][] | null;
             /** @description The part of a namespace before its type, usually a tenant: acme in acme.slug. */
             scope?: string;
+            /** @description For import: when the entity got the name, in RFC 3339. */
+            since?: string;
             /** @description For transfer: the new owner. */
             to?: components["schemas"]["Entity"];
             /** @description The proof of the hold. For a reserve: a token that the caller chooses. */
@@ -219,7 +228,9 @@ export interface components {
             /** @description One for each namespace, reason and hour. */
             buckets: components["schemas"]["ConflictBucket"][];
         };
+        /** @description The names that were asked for most while they were taken. */
         Contested: {
+            /** @description The names, the one that was asked for most first. */
             names: components["schemas"]["ContestedName"][];
             /**
              * Format: date-time
@@ -227,14 +238,17 @@ export interface components {
              */
             since: string;
         };
+        /** @description A name, and how often it was asked for while it was taken. */
         ContestedName: {
             /**
              * Format: int64
              * @description How many attempts were refused because it is taken.
              */
             count: number;
+            /** @description The name as it is now. */
             name: components["schemas"]["Name"];
         };
+        /** @description An event that a receiver did not accept in time. */
         DeadLetter: {
             /**
              * Format: int64
@@ -411,11 +425,15 @@ export interface components {
              */
             version?: number;
         };
+        /** @description The number of events by kind. */
+        EventCounts: {
+            [key: string]: number;
+        };
         /**
          * @description What happened. A rename is two events, demoted for the old name and claimed for the new one; docs/events.md describes all.
          * @enum {string}
          */
-        EventKind: "reserved" | "extended" | "confirmed" | "claimed" | "released" | "expired" | "suspected" | "demoted" | "revived" | "respelled" | "given_up" | "unlocked" | "transferred" | "moved" | "forgotten" | "archived" | "restored" | "deleted";
+        EventKind: "reserved" | "extended" | "confirmed" | "claimed" | "imported" | "released" | "expired" | "suspected" | "demoted" | "revived" | "respelled" | "given_up" | "unlocked" | "transferred" | "moved" | "forgotten" | "archived" | "restored" | "deleted";
         /** @description A page of the feed, oldest event first. */
         EventsPage: {
             /** @description The events. */
@@ -473,6 +491,7 @@ export interface components {
              */
             until?: string;
         };
+        /** @description The streams of events. */
         FeedInfo: {
             /**
              * Format: int64
@@ -485,6 +504,7 @@ export interface components {
              */
             streams: number;
         };
+        /** @description How new rules change one name. */
         Finding: {
             /** @description What happened. */
             kind: components["schemas"]["FindingKind"];
@@ -533,30 +553,34 @@ export interface components {
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
         };
+        /** @description The names and entities that a search found. */
         Found: {
+            /** @description The entity that the text names, once for each scope in which it has names. */
             entities: components["schemas"]["EntityInfo"][];
             /** @description There are more names. */
             more: boolean;
             /** @description Exact matches, then names that begin with the text. */
             names: components["schemas"]["Name"][];
         };
+        /** @description Rights in namespaces. */
         Grant: {
             /**
-             * @description * for all, acme.* for a scope and all below it, or one namespace.
+             * @description Patterns: * is all namespaces, acme.* the scope acme and all below it, acme.slug one namespace.
              * @example [
              *       "acme.*"
              *     ]
              */
             namespaces: string[];
             /**
-             * @description The single verbs.
+             * @description Verbs, and the groups read, watch, hold, own, operate and all.
              * @example [
-             *       "get",
-             *       "list"
+             *       "read",
+             *       "hold"
              *     ]
              */
             verbs: string[];
         };
+        /** @description The events of a name, or its holder at a moment. */
         History: {
             /** @description The newest events, or those before another page, oldest first. */
             events?: components["schemas"]["Event"][];
@@ -587,8 +611,68 @@ export interface components {
             /** @description The holds. */
             reservations: components["schemas"]["Name"][];
         };
+        /** @description A name that an entity already has in another system. */
+        Import: {
+            /** @description The entity's active name to which this one redirects. Default: the name itself is active. */
+            aliasOf?: string;
+            /** @description A text of the caller's own, such as an order number, kept with the name and its events. */
+            correlationId?: string;
+            /** @description The owner. */
+            entity: components["schemas"]["Entity"];
+            /** @description Texts of the caller's own. */
+            meta?: components["schemas"]["Meta"];
+            /**
+             * @description The namespace in which the name is unique.
+             * @example username
+             */
+            namespace: string;
+            /** @description Take the name even if it is a reserved word. It needs the right overrideReserved. */
+            overrideReserved?: boolean;
+            /**
+             * Format: date-time
+             * @description When the entity got the name. Default: now.
+             */
+            since?: string;
+            /**
+             * @description The name as the user wrote it.
+             * @example Alice
+             */
+            value: string;
+        };
+        /** @description What became of each name, or would. */
+        ImportAnswer: {
+            /** @description Whether nothing was done. */
+            dryRun: boolean;
+            /** @description One for each name, in order. */
+            results: components["schemas"]["Imported"][];
+        };
+        /** @description What became of one name, or would. */
+        Imported: {
+            /** @description The name as it is now, unless it was refused. */
+            name?: components["schemas"]["Name"];
+            /** @description Unchanged: the entity had the name already. */
+            outcome: components["schemas"]["ImportOutcome"];
+            /** @description Why it was refused. */
+            refused?: components["schemas"]["Failure"];
+        };
+        /** @description Names to import. */
+        ImportInputBody: {
+            /** @description Only say what would be done, for each name as if the others were not there. */
+            dryRun?: boolean;
+            /** @description 1 to 1,000. Each is decided by itself, after those before it. */
+            names: components["schemas"]["Import"][];
+        };
+        /**
+         * @description What became of a name: imported; unchanged, the entity had it already; refused.
+         * @enum {string}
+         */
+        ImportOutcome: "imported" | "unchanged" | "refused";
+        /** @description An API key. */
         Key: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             createdAt?: string;
             /** @description The principal that made it; absent if that was anonymous, or a command on the store itself. */
             createdBy?: string;
@@ -602,6 +686,7 @@ export interface components {
              * @description Absent if it does not expire.
              */
             expiresAt?: string;
+            /** @description What it allows. */
             grants: components["schemas"]["Grant"][];
             /**
              * @description The principal of its calls.
@@ -616,9 +701,12 @@ export interface components {
             /** @description What requests send after Bearer. It is shown only once, when the key is made. */
             secret?: string;
         };
+        /** @description All API keys that the caller may manage, by name. */
         KeyList: {
+            /** @description The keys, without their secrets. */
             keys: components["schemas"]["Key"][];
         };
+        /** @description An API key to make. */
         KeyRequest: {
             /**
              * Format: date-time
@@ -633,6 +721,11 @@ export interface components {
              */
             name: string;
         };
+        /** @description Limits by their names in the configuration: a rate such as 100/s, a number, or off. */
+        LimitTexts: {
+            [key: string]: string;
+        };
+        /** @description The name whose history to show. */
         LookUpHistoryInputBody: {
             /**
              * Format: date-time
@@ -657,13 +750,14 @@ export interface components {
              */
             value: string;
         };
+        /** @description The caller of the request, and its rights. */
         Me: {
             /**
              * Format: date-time
              * @description The end of a session.
              */
             expiresAt?: string;
-            /** @description The rights. */
+            /** @description The rights, verb by verb. */
             grants: components["schemas"]["Grant"][];
             /**
              * @description The name in events and holds; absent for an anonymous caller.
@@ -672,9 +766,14 @@ export interface components {
             principal?: string;
             /** @description Whether the caller can change nothing. */
             readOnly: boolean;
-            /** @enum {string} */
-            signedInBy: "none" | "key" | "token" | "certificate" | "session";
+            /** @description How the caller proved who it is. */
+            signedInBy: components["schemas"]["SignedInBy"];
         };
+        /** @description Texts of the caller's own, kept with a hold: up to 16 entries, keys and values of up to 255 bytes. */
+        Meta: {
+            [key: string]: string;
+        };
+        /** @description A name as the registry has it, with its last reservation. */
         Name: {
             /** @description The entity is archived: the name stays taken and does not resolve. */
             archived?: boolean;
@@ -835,28 +934,45 @@ export interface components {
             /** @description The name as the user wrote it. */
             value: string;
         };
+        /**
+         * @description A command: the operation id of its own call.
+         * @enum {string}
+         */
+        Op: "archive" | "claim" | "confirm" | "decommission" | "delete" | "extend" | "import" | "rekey" | "release" | "rename" | "reserve" | "reserveAll" | "reserveFirst" | "restore" | "settle" | "swap" | "transfer";
+        /** @description The policies in force. */
         Policies: {
             /** @description By namespace; that of all others comes last. */
             policies: components["schemas"]["PolicyInfo"][];
         };
+        /** @description The policy of a namespace, or of all namespaces of a type. */
         PolicyInfo: {
             /**
              * Format: int64
              * @description How long an old name redirects; 0 means for ever.
              */
             aliasRetentionMs: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The HTTP status of the names of an archived entity.
+             */
             archivedStatus: number;
             /** @description Whether values are stored as keyed hashes. */
             blind: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long a hold lasts by default.
+             */
             defaultTtlMs: number;
             /** @description The members that differ from the policy of all others. */
             differs: string[];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long names that were never confirmed are kept, with their events.
+             */
             holdHistoryMs: number;
             /** @description Whether names that look like another one are refused. */
             lookAlikes: boolean;
+            /** @description Whether an entity can have several active names. */
             manyPerEntity: boolean;
             /**
              * Format: int64
@@ -868,9 +984,15 @@ export interface components {
              * @description Live holds of one principal; 0 means no bound.
              */
             maxHolds: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The longest TTL of a hold.
+             */
             maxTtlMs: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The shortest TTL of a hold.
+             */
             minTtlMs: number;
             /**
              * @description A namespace, a type of namespaces, or * for all others.
@@ -882,15 +1004,22 @@ export interface components {
              * @example slug/1
              */
             profile: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long a name that was given up is kept for its last owner; 0 means not at all.
+             */
             quarantineMs: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The HTTP status of an old name.
+             */
             redirectStatus: number;
             /** @description Whether some words are reserved. */
             reservedWords: boolean;
             /** @description Whether a witness decides about lapsed holds. */
             witness: boolean;
         };
+        /** @description An error (RFC 9457). */
         Problem: {
             /**
              * Format: int64
@@ -1213,6 +1342,15 @@ export interface components {
              */
             version?: number;
         };
+        /** @description The API key that was revoked. */
+        Revoked: {
+            /**
+             * @description The name of the key.
+             * @example checkout
+             */
+            revoked: string;
+        };
+        /** @description What to look for. */
         SearchInputBody: {
             /**
              * Format: int64
@@ -1225,31 +1363,46 @@ export interface components {
              */
             text: string;
         };
+        /** @description The server, its stores, and how far behind its work is. */
         ServerInfo: {
+            /** @description The streams of events of this server. */
             feed: components["schemas"]["FeedInfo"];
             /** @description The limits of this server, off if there is none. Only for callers with the right stats in all namespaces. */
-            limits?: {
-                [key: string]: string;
-            };
+            limits?: components["schemas"]["LimitTexts"];
             /**
              * Format: date-time
              * @description The engine's clock, by which all holds end.
              */
             now: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the server started, by its own clock.
+             */
             startedAt: string;
+            /** @description The stores. */
             stores: components["schemas"]["StoreInfo"][];
+            /** @description How far behind the sweeper is. */
             sweeper: components["schemas"]["SweeperInfo"];
-            /** @example v0.1.0 */
+            /**
+             * @description The version of the program.
+             * @example v0.1.0
+             */
             version: string;
+            /** @description How far behind the deliveries are. */
             webhooks: components["schemas"]["WebhooksInfo"];
         };
+        /** @description Whether the entity of a suspect was saved. */
         SettleInputBody: {
             /** @description The entity that exists. */
             entity?: components["schemas"]["Entity"];
             /** @description Whether the entity was saved. */
             outcome: components["schemas"]["Verdict"];
         };
+        /**
+         * @description How a caller proved who it is; none for an anonymous caller.
+         * @enum {string}
+         */
+        SignedInBy: "none" | "key" | "token" | "certificate" | "session";
         /** @description The state of a name at one moment. */
         Snapshot: {
             /** @description The entity that owns it. */
@@ -1299,20 +1452,28 @@ export interface components {
          * @enum {string}
          */
         Status: "reserved" | "suspect" | "confirmed" | "released" | "expired";
+        /** @description A store of the server, and whether it works. */
         StoreInfo: {
             /** @description What is wrong, if that is known. */
             cause?: string;
-            /** @example sqlite */
+            /**
+             * @description The kind of store.
+             * @example sqlite
+             */
             engine?: string;
             /** @description Whether it answers. */
             reads: boolean;
             /** @description The scopes that are routed to it; absent for the store of all others. */
             scopes?: string[];
-            /** @example default */
+            /**
+             * @description The name of the store; default if it has none.
+             * @example default
+             */
             store: string;
             /** @description Whether it can be written to. */
             writes: boolean;
         };
+        /** @description Two entities with their names. */
         SwapInputBody: {
             /** @description As it is before the swap. */
             a: components["schemas"]["Named"];
@@ -1321,6 +1482,7 @@ export interface components {
             /** @description The namespace in which the name is unique. */
             namespace: string;
         };
+        /** @description The sweeper. */
         SweeperInfo: {
             /**
              * Format: int64
@@ -1328,6 +1490,7 @@ export interface components {
              */
             lagMs: number;
         };
+        /** @description How much to sweep. */
         SweepInputBody: {
             /**
              * Format: int64
@@ -1391,6 +1554,7 @@ export interface components {
              * @example dibs.toml:12
              */
             declaredIn?: string;
+            /** @description A text for people. */
             description?: string;
             /** @description Whether events are sent. Otherwise they wait in the feed. */
             enabled: boolean;
@@ -1481,7 +1645,9 @@ export interface components {
              */
             graceMs?: number;
         };
+        /** @description The deliveries to webhooks. */
         WebhooksInfo: {
+            /** @description Whether the server has webhooks. */
             enabled: boolean;
             /**
              * Format: int64
@@ -1489,6 +1655,7 @@ export interface components {
              */
             lagMs: number;
         };
+        /** @description How deliveries are going. */
         WebhookStatus: {
             /**
              * Format: int64
@@ -1577,6 +1744,7 @@ export type Entity = components['schemas']['Entity'];
 export type EntityInfo = components['schemas']['EntityInfo'];
 export type EntityState = components['schemas']['EntityState'];
 export type Event = components['schemas']['Event'];
+export type EventCounts = components['schemas']['EventCounts'];
 export type EventKind = components['schemas']['EventKind'];
 export type EventsPage = components['schemas']['EventsPage'];
 export type ExtendInputBody = components['schemas']['ExtendInputBody'];
@@ -1592,17 +1760,25 @@ export type Grant = components['schemas']['Grant'];
 export type History = components['schemas']['History'];
 export type Holder = components['schemas']['Holder'];
 export type Holds = components['schemas']['Holds'];
+export type Import = components['schemas']['Import'];
+export type ImportAnswer = components['schemas']['ImportAnswer'];
+export type Imported = components['schemas']['Imported'];
+export type ImportInputBody = components['schemas']['ImportInputBody'];
+export type ImportOutcome = components['schemas']['ImportOutcome'];
 export type Key = components['schemas']['Key'];
 export type KeyList = components['schemas']['KeyList'];
 export type KeyRequest = components['schemas']['KeyRequest'];
+export type LimitTexts = components['schemas']['LimitTexts'];
 export type LookUpHistoryInputBody = components['schemas']['LookUpHistoryInputBody'];
 export type Me = components['schemas']['Me'];
+export type Meta = components['schemas']['Meta'];
 export type Name = components['schemas']['Name'];
 export type NameCount = components['schemas']['NameCount'];
 export type Named = components['schemas']['Named'];
 export type NameInBody = components['schemas']['NameInBody'];
 export type NamesPage = components['schemas']['NamesPage'];
 export type OneAvailability = components['schemas']['OneAvailability'];
+export type Op = components['schemas']['Op'];
 export type Policies = components['schemas']['Policies'];
 export type PolicyInfo = components['schemas']['PolicyInfo'];
 export type Problem = components['schemas']['Problem'];
@@ -1620,9 +1796,11 @@ export type ReserveInputBody = components['schemas']['ReserveInputBody'];
 export type Resolution = components['schemas']['Resolution'];
 export type ResolveOutcome = components['schemas']['ResolveOutcome'];
 export type Result = components['schemas']['Result'];
+export type Revoked = components['schemas']['Revoked'];
 export type SearchInputBody = components['schemas']['SearchInputBody'];
 export type ServerInfo = components['schemas']['ServerInfo'];
 export type SettleInputBody = components['schemas']['SettleInputBody'];
+export type SignedInBy = components['schemas']['SignedInBy'];
 export type Snapshot = components['schemas']['Snapshot'];
 export type State = components['schemas']['State'];
 export type Stats = components['schemas']['Stats'];
