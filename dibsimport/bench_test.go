@@ -22,7 +22,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer registry.Close()
+	defer func() { _ = registry.Close() }()
 	var rows strings.Builder
 	rows.WriteString("id,username,created_at\n")
 	for i := range b.N {

@@ -60,7 +60,7 @@ func (r *target) plan(csv string, options dibsimport.Options) (dibsimport.Report
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer scratch.Close()
+	defer func() { _ = scratch.Close() }()
 	var lost []string
 	options.Mapping = users
 	options.Lost = func(l dibsimport.Lost) error {

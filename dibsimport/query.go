@@ -12,7 +12,7 @@ import (
 // Query returns a source of the rows of a query. Order the query, so that each run decides alike.
 // The caller closes the source.
 func Query(ctx context.Context, db *sql.DB, query string) (*Rows, error) {
-	rows, err := db.QueryContext(ctx, query)
+	rows, err := db.QueryContext(ctx, query) //nolint:rowserrcheck // Next checks it
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func Run(ctx context.Context, registry *dibs.Registry, source Source, options Op
 // that Run would lose. With Skip it is told of rows that come too late; Run loses the first ones too.
 func Plan(ctx context.Context, scratch *Scratch, source Source, options Options) (Report, error) {
 	r := &runner{ctx: ctx, registry: scratch.registry, Options: options, planning: true}
-	r.Options.Plan, r.report.contested = nil, make(map[string]bool)
+	r.Plan, r.report.contested = nil, make(map[string]bool)
 	return r.run(source)
 }
 
@@ -197,7 +197,7 @@ func (r *runner) archive(row Row) error {
 }
 
 func (r *runner) add(row Row) error {
-	if r.Options.Plan != nil && r.Options.Plan.contested[row.Where] {
+	if r.Plan != nil && r.Plan.contested[row.Where] {
 		return r.lose(row, &dibs.Error{
 			Code: dibs.CodeNameTaken, Namespace: row.Namespace, Message: "several rows want this name, and none gets it",
 		}, "")
@@ -298,8 +298,8 @@ func (r *runner) refused(row Row, refusal *dibs.Error) error {
 
 func (r *runner) lose(row Row, refusal *dibs.Error, other string) error {
 	r.report.Lost++
-	if r.Options.Lost == nil {
+	if r.Lost == nil {
 		return nil
 	}
-	return r.Options.Lost(Lost{Row: row, Columns: r.columns, Err: refusal, Other: other})
+	return r.Lost(Lost{Row: row, Columns: r.columns, Err: refusal, Other: other})
 }

@@ -82,7 +82,7 @@ func (l *layered) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 		if record.Ref().Kind != dibs.KindName {
 			group.Writes[0].Was = ""
 		}
-		if _, err := l.Store.Commit(ctx, []dibs.Group{group}); err != nil {
+		if _, err := l.Commit(ctx, []dibs.Group{group}); err != nil {
 			return own, err
 		}
 		own.Records = append(own.Records, record)

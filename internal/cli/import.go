@@ -134,7 +134,7 @@ func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dib
 		if err != nil {
 			return report, err
 		}
-		defer scratch.Close()
+		defer func() { _ = scratch.Close() }()
 		writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
 		report, err = i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
 			return dibsimport.Plan(ctx, scratch, source, o)
@@ -162,7 +162,7 @@ func (i *importing) each(
 	if err != nil {
 		return report, err
 	}
-	defer closeSource()
+	defer func() { _ = closeSource() }()
 	options := i.options
 	options.Lost = func(l dibsimport.Lost) error {
 		if len(i.examples) < maxExamples {

@@ -145,7 +145,7 @@ func read(t *testing.T, at, query string) ([]dibsimport.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var all []dibsimport.Record
 	for {
 		record, err := rows.Next()
