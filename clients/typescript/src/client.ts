@@ -281,22 +281,6 @@ export class Dibs {
     return this.#http.call({ ...options, path: "/v1/stats", repeatable: true });
   }
 
-  /** Makes an API key, and returns it with its secret, once. The caller needs the right `keys`, and every right that it gives. */
-  async createKey(request: api.KeyRequest, options?: CallOptions): Promise<api.Key & { secret: string }> {
-    return this.#http.call(post("/v1/keys", request, false, options));
-  }
-
-  /** Lists the API keys that the caller may manage, without their secrets. */
-  async keys(options?: CallOptions): Promise<api.Key[]> {
-    return (await this.#http.call<api.KeyList>({ ...options, path: "/v1/keys", repeatable: true })).keys;
-  }
-
-  /** Revokes an API key; the last one only with `open`. */
-  async revokeKey(name: string, options?: CallOptions & { open?: boolean }): Promise<void> {
-    const { open, ...rest } = options ?? {};
-    await this.#http.call({ ...rest, method: "DELETE", path: `/v1/keys/${part(name)}`, query: { open }, repeatable: false });
-  }
-
   /** Counts refused attempts by namespace, reason and hour. */
   async conflicts(options?: CallOptions & { namespace?: string; from?: Date; to?: Date }): Promise<api.Conflicts> {
     const { signal, namespace, from, to } = options ?? {};

@@ -6,6 +6,6 @@ export { HoldError, Unsure } from "./hold.js";
 export type { CallOptions, Options } from "./http.js";
 export type { WatchOptions } from "./watch.js";
 export type {
-  Activity, ActivityBucket, Code, ConflictBucket, Conflicts, Entity, EntityInfo, Event, EventKind, EventsPage, Grant, History, Holder, Key, KeyRequest, NameCount, NamesPage, Reason, Refusal,
+  Activity, ActivityBucket, Code, ConflictBucket, Conflicts, Entity, EntityInfo, Event, EventKind, EventsPage, History, Holder, NameCount, NamesPage, Reason, Refusal,
   Result, Snapshot, State, Stats, Status,
 } from "./schema.js";

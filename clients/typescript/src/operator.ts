@@ -1,22 +1,7 @@
 import { Http, type Call, type CallOptions, type Options } from "./http.js";
 import type * as api from "./schema.js";
 
-export type { Contested, ContestedName, DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
-
-/** An API key, without its secret unless it was made just now. */
-export interface Key {
-  name: string;
-  /** The beginning of its secret. */
-  prefix?: string;
-  grants: api.Grant[];
-  createdAt?: string;
-  createdBy?: string;
-  expiresAt?: string;
-  /** The line of the file that declares it: such a key cannot be revoked by a call. */
-  declaredIn?: string;
-  /** Only in the answer that makes it. */
-  secret?: string;
-}
+export type { Contested, ContestedName, DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Import, Imported, Key, KeyRequest, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
 
 const post = (path: string, body: unknown, repeatable: boolean, options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
 
@@ -65,19 +50,26 @@ export class Operator {
     return page.names;
   }
 
-  /** Lists the API keys, without their secrets. */
-  async keys(options?: CallOptions): Promise<Key[]> {
-    return (await this.#get<{ keys: Key[] }>("/v1/keys", {}, options)).keys;
+  /** Brings names from another system, up to 1,000, each by itself. Repeating it changes nothing. The caller needs the right `import`. */
+  async importNames(names: api.Import[], options?: CallOptions & { dryRun?: boolean }): Promise<api.Imported[]> {
+    const { dryRun = false, ...rest } = options ?? {};
+    return (await this.#http.call<{ results: api.Imported[] }>(post("/v1/imports", { names, dryRun }, true, rest))).results;
   }
 
-  /** Makes a key. Only this answer has its secret. */
-  async createKey(request: { name: string; grants: api.Grant[]; expiresAt?: string }, options?: CallOptions): Promise<Key> {
+  /** Lists the API keys that the caller may manage, without their secrets. */
+  async keys(options?: CallOptions): Promise<api.Key[]> {
+    return (await this.#get<api.KeyList>("/v1/keys", {}, options)).keys;
+  }
+
+  /** Makes an API key, and returns it with its secret, once. The caller needs the right `keys`, and every right that it gives. */
+  async createKey(request: api.KeyRequest, options?: CallOptions): Promise<api.Key & { secret: string }> {
     return this.#http.call(post("/v1/keys", request, false, options));
   }
 
-  /** Ends a key, and the sessions and streams that it opened. */
-  async revokeKey(name: string, options?: CallOptions): Promise<void> {
-    await this.#http.call({ ...options, method: "DELETE", path: `/v1/keys/${encodeURIComponent(name)}`, repeatable: false });
+  /** Revokes an API key, and ends the sessions and streams that it opened; the last key only with `open`. */
+  async revokeKey(name: string, options?: CallOptions & { open?: boolean }): Promise<void> {
+    const { open, ...rest } = options ?? {};
+    await this.#http.call({ ...rest, method: "DELETE", path: `/v1/keys/${encodeURIComponent(name)}`, query: { open }, repeatable: false });
   }
 
   /** Lists the webhooks. */

@@ -81,3 +81,27 @@ test("activity counts what happened", async () => {
   const { buckets } = await dibs.activity({ namespace });
   assert.equal(buckets.reduce((sum, bucket) => sum + (bucket.events["claimed"] ?? 0), 0), 1);
 });
+
+test("API keys are made, listed and revoked", async () => {
+  const open = await server();
+  const admin = new Operator(open.url);
+  const made = await admin.createKey({ name: "admin", grants: [{ verbs: ["all"], namespaces: ["*"] }] });
+  assert.match(made.secret, /^dibs_/);
+  await assert.rejects(admin.keys(), (error) => error instanceof DibsError && error.code === "UNAUTHORIZED");
+  const signedIn = new Operator({ url: open.url, key: made.secret });
+  await signedIn.createKey({ name: "acme", grants: [{ verbs: ["read"], namespaces: ["acme.*"] }], expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
+  const keys = await signedIn.keys();
+  assert.deepEqual(keys.map((key) => [key.name, key.createdBy, key.secret]), [["acme", "admin", undefined], ["admin", undefined, undefined]]);
+  await signedIn.revokeKey("acme");
+  await assert.rejects(signedIn.revokeKey("admin"), (error) => error instanceof DibsError && error.code === "LAST_KEY");
+  await signedIn.revokeKey("admin", { open: true });
+});
+
+test("names of another system are imported", async () => {
+  const value = fresh();
+  const name = { namespace: "slug", value, entity: { type: "user", id: value }, since: "2020-03-01T12:00:00Z" };
+  assert.equal((await operator.importNames([name], { dryRun: true }))[0]?.outcome, "imported");
+  const [first, second] = await operator.importNames([name, { ...name, entity: { type: "user", id: "other" } }]);
+  assert.deepEqual([first?.outcome, first?.name?.createdAt, second?.outcome, second?.refused?.code], ["imported", "2020-03-01T12:00:00.000Z", "refused", "NAME_TAKEN"]);
+  assert.equal((await operator.importNames([name]))[0]?.outcome, "unchanged");
+});

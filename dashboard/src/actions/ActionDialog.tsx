@@ -55,7 +55,7 @@ export function ActionDialog({ action, onClose, onDone }: Props) {
       <form class="stack" onSubmit={submit}>
         {action.fields.map((field, i) => <Input key={field.name} field={field} first={i === 0} value={values[field.name] ?? ""} onChange={(value) => change(field.name, value)} />)}
         <div role="status" aria-live="polite" class="stack">
-          {preview && <><p>This will happen:</p><ul class="words">{inWords(preview).map((words, i) => <li key={i}><span>{words}</span></li>)}</ul></>}
+          {preview && <Preview results={preview} />}
         </div>
         {error ? <p class="problem" role="alert">{explain(error)}</p> : null}
         <div class="row ends">
@@ -64,6 +64,15 @@ export function ActionDialog({ action, onClose, onDone }: Props) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+function Preview({ results }: { results: Parameters<typeof inWords>[0] }) {
+  return (
+    <div class="stack">
+      <p>This will happen:</p>
+      <ul class="words">{inWords(results).map((words, i) => <li key={i}><span>{words}</span></li>)}</ul>
+    </div>
   );
 }
 
