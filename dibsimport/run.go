@@ -30,6 +30,9 @@ type Options struct {
 
 	// Lost is told of each row that is not imported. Nil means that only the report counts them.
 	Lost func(Lost) error
+	// Suffixed is told of each row that got a number, with the value that it has now. Nil means
+	// that only the report counts them.
+	Suffixed func(row Row, wanted string) error
 	// Progress is told the report so far, after each batch. Nil means no one.
 	Progress func(Report)
 }
@@ -263,8 +266,7 @@ func (r *runner) enter(rows []Row) (again []Row, err error) {
 func (r *runner) entered(row *Row, result dibs.Imported) (again bool, err error) {
 	switch {
 	case result.Err == nil:
-		r.count(*row, result)
-		return false, nil
+		return false, r.count(*row, result)
 	case r.OnConflict == Suffix && result.Err.Code == dibs.CodeNameTaken && r.suffixes.next(row):
 		return true, nil
 	default:
@@ -272,15 +274,20 @@ func (r *runner) entered(row *Row, result dibs.Imported) (again bool, err error)
 	}
 }
 
-func (r *runner) count(row Row, result dibs.Imported) {
+func (r *runner) count(row Row, result dibs.Imported) error {
 	if result.Replayed {
 		r.report.Unchanged++
 	} else {
 		r.report.Imported++
 	}
-	if r.suffixes.entered(row) {
-		r.report.Suffixed++
+	if !r.suffixes.entered(row) {
+		return nil
 	}
+	r.report.Suffixed++
+	if r.Suffixed == nil {
+		return nil
+	}
+	return r.Suffixed(row, row.original)
 }
 
 // refused loses a row. A plan also finds out which row has the name.

@@ -20,6 +20,7 @@ import datetime
 import http.client
 import json
 import random
+import re
 import secrets
 import select
 import ssl
@@ -442,6 +443,7 @@ def _part(text: str) -> str:
 # The transport.
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_ALONE = re.compile(r"^1 of 1 refused, none was done; number 1: ")  # says nothing to whom asked for one
 _TRY_AGAIN = ("UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS")
 
 
@@ -474,25 +476,29 @@ class _Http:
         *,
         query: Optional[Dict[str, Any]] = None,
         headers: Optional[Dict[str, str]] = None,
-        repeatable: Optional[bool] = None,
+        repeatable: bool = False,
+        reads: bool = False,
         answers: Sequence[int] = (),
     ) -> Any:
-        """Makes a call and returns the JSON of its answer."""
-        reads = method == "GET"
-        repeatable = reads if repeatable is None else repeatable
+        """Makes a call and returns the JSON of its answer. What only reads is repeatable."""
+        reads = reads or method == "GET"
+        repeatable = repeatable or reads
         given = {_camel(k): str(_plain(v)) for k, v in (query or {}).items() if v is not None}
         target = self.base + path + ("?" + urllib.parse.urlencode(given) if given else "")
         deadline, pause, maybe = time.monotonic() + self.timeout, _FIRST_PAUSE, False
         while True:
-            after = 0.0
+            after, sent = 0.0, False
             try:
-                answer = self._attempt(method, target, body, headers or {}, deadline)
+                all_headers = {**self.headers("application/json"), **(headers or {})}
+                connection = self._connected(deadline)
+                sent = True
+                answer = self._attempt(connection, method, target, body, all_headers)
                 error, unsure, after = self._judge(*answer, reads=reads, answers=answers)
                 if error is None:
                     return unsure  # the body
             except (OSError, http.client.HTTPException) as cause:
                 self.drop()
-                error, unsure = DibsError("UNAVAILABLE", f"the server cannot be reached: {cause!r}"), not reads
+                error, unsure = DibsError("UNAVAILABLE", f"the server cannot be reached: {cause!r}"), sent and not reads
                 error.__cause__ = cause
             maybe = maybe or bool(unsure)
             again = error.code in _TRY_AGAIN and (repeatable or not unsure)
@@ -503,9 +509,12 @@ class _Http:
                 continue
             if maybe and error.code in _TRY_AGAIN and error.code != "OUTCOME_UNKNOWN":
                 raise DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {error.detail}") from error
+            if error.code == "UNAVAILABLE" and not error.status:
+                raise DibsError("UNAVAILABLE", f"nothing happened: {error.detail}") from error.__cause__
             raise error
 
-    def _attempt(self, method: str, target: str, body: Any, headers: Dict[str, str], deadline: float) -> "tuple[int, Any, bytes]":
+    def _connected(self, deadline: float) -> http.client.HTTPConnection:
+        """Returns the open connection of this thread. If it raises, nothing was sent."""
         left = max(0.001, deadline - time.monotonic())
         connection = getattr(self.local, "connection", None)
         if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
@@ -513,14 +522,21 @@ class _Http:
             connection = None
         if connection is None:
             connection = self.local.connection = self.connect(left)
-        elif connection.sock is not None:
+        if connection.sock is None:
+            connection.timeout = left
+            connection.connect()
+        else:
             connection.sock.settimeout(left)
-        sent = {**self.headers("application/json"), **headers}
+        return typing.cast(http.client.HTTPConnection, connection)
+
+    def _attempt(
+        self, connection: http.client.HTTPConnection, method: str, target: str, body: Any, headers: Dict[str, str]
+    ) -> "tuple[int, Any, bytes]":
         data = None
         if body is not None:
             data = json.dumps(body).encode()
-            sent["Content-Type"] = "application/json"
-        connection.request(method, target, body=data, headers=sent)
+            headers = {**headers, "Content-Type": "application/json"}
+        connection.request(method, target, body=data, headers=headers)
         response = connection.getresponse()
         return response.status, response.headers, response.read()
 
@@ -536,6 +552,7 @@ class _Http:
             return None, body, 0
         after = float(headers.get("Retry-After") or 0) if (headers.get("Retry-After") or "0").isdigit() else 0.0
         if isinstance(body, dict) and "code" in body and "detail" in body:
+            body["detail"] = _ALONE.sub("", body["detail"])
             return DibsError(body["code"], body["detail"], status, body), body["code"] == "OUTCOME_UNKNOWN", after
         gateway = status in (429, 502, 503, 504)
         error = DibsError(
@@ -716,7 +733,7 @@ class Dibs:
         """Applies up to 32 commands, all of them or none: dicts with ``op`` and the command's parameters, in snake case."""
         sent = [_body(**({"token": new_token(), **c} if c["op"].startswith("reserve") else c)) for c in commands]
         fenced = all(c["op"] in ("reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release") for c in sent)
-        return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=dry_run or fenced)["results"])
+        return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=fenced, reads=dry_run)["results"])
 
     def check(self, namespace: str, value: str, *, suggest: Optional[int] = None) -> Availability:
         """Says whether a value could be reserved. It is a snapshot, not a promise: to get a name, reserve it."""
@@ -733,17 +750,17 @@ class Dibs:
     ) -> List[Availability]:
         """The same for up to 100 values."""
         body = _body(namespace=namespace, values=list(values), suggest=suggest, parts=parts, entity=entity)
-        return _read_list(Availability, self._post("/v1/check", body, repeatable=True)["results"])
+        return _read_list(Availability, self._post("/v1/check", body, reads=True)["results"])
 
     def resolve(self, namespace: str, value: str) -> Resolution:
         """Says where a name leads: to an entity, to its present name, or nowhere."""
         return _read(
-            Resolution, self._post("/v1/resolve", _body(namespace=namespace, value=value), repeatable=True, answers=(307, 308, 404, 410))
+            Resolution, self._post("/v1/resolve", _body(namespace=namespace, value=value), reads=True, answers=(307, 308, 404, 410))
         )
 
     def name(self, namespace: str, value: str) -> Optional[Name]:
         """Shows a name, or None if there is none."""
-        return _or_none(lambda: _read(Name, self._post("/v1/names/lookup", _body(namespace=namespace, value=value), repeatable=True)))
+        return _or_none(lambda: _read(Name, self._post("/v1/names/lookup", _body(namespace=namespace, value=value), reads=True)))
 
     def reservation(self, reservation_id: str) -> Optional[Name]:
         """Shows a reservation, without its token, or None if there is none."""
@@ -769,11 +786,11 @@ class Dibs:
     def history(self, namespace: str, value: str, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> EventsPage:
         """The events of a name, oldest first: the last 1,000, or those before the cursor of another page."""
         body = _body(namespace=namespace, value=value, limit=limit, cursor=cursor)
-        return _read(EventsPage, self._post("/v1/names/history", body, repeatable=True))
+        return _read(EventsPage, self._post("/v1/names/history", body, reads=True))
 
     def who_held(self, namespace: str, value: str, at: datetime.datetime) -> Holder:
         """Says who had a name at a time."""
-        return _read(Holder, self._post("/v1/names/history", _body(namespace=namespace, value=value, at=at), repeatable=True)["holder"])
+        return _read(Holder, self._post("/v1/names/history", _body(namespace=namespace, value=value, at=at), reads=True)["holder"])
 
     def events(self, *, after: Optional[str] = None, limit: Optional[int] = None, namespace: Optional[str] = None) -> EventsPage:
         """A page of the feed."""
@@ -866,8 +883,8 @@ class Dibs:
         query = {"namespace": namespace, "bucket": bucket, "from_": from_, "to": to}
         return _read(Activity, self._http.call("GET", "/v1/stats/activity", query=query))
 
-    def _post(self, path: str, body: Any, *, repeatable: bool = False, answers: Sequence[int] = ()) -> Any:
-        return self._http.call("POST", path, body, repeatable=repeatable, answers=answers)
+    def _post(self, path: str, body: Any, *, repeatable: bool = False, reads: bool = False, answers: Sequence[int] = ()) -> Any:
+        return self._http.call("POST", path, body, repeatable=repeatable, reads=reads, answers=answers)
 
     def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any]) -> Name:
         return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/{verb}", body, repeatable=True))
@@ -907,6 +924,13 @@ class Holding:
         self.names: List[Name] = []
         #: Set when a hold is lost: the block should end.
         self.lost = threading.Event()
+
+    def __repr__(self) -> str:
+        def shown(name: Name) -> str:
+            until = name.until or name.expires_at
+            return f"{name.key} {name.state}" + (f" until {until.isoformat()}" if until else "")
+
+        return "Holding(" + ("; ".join(shown(name) for name in self.names or self.holds) or "nothing yet") + ")"
 
     @property
     def canonical(self) -> str:

@@ -3,6 +3,7 @@ package shop_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -273,6 +274,78 @@ func TestRenameArchiveRestore(t *testing.T) {
 		}
 		if a := do(account, http.MethodDelete, "/account", nil); a.status < 400 || a.status >= 500 {
 			t.Errorf("the id of an account, which is public, is a session: %d %s", a.status, a.text)
+		}
+	})
+}
+
+// A session that never paid has no account, whatever its attempts to sign up left behind.
+func TestUnpaid(t *testing.T) {
+	inEachLanguage(t, options{}, func(t *testing.T, s *shop) {
+		refused := func(session string) {
+			t.Helper()
+			for _, request := range [][2]string{{http.MethodPut, "/account"}, {http.MethodDelete, "/account"}, {http.MethodPost, "/account/restore"}} {
+				a := s.want(s.browse(t.Context(), session, request[0], request[1], url.Values{"username": {"zoe"}}), http.StatusUnauthorized)
+				if !strings.Contains(a.text, "sign up first") {
+					t.Errorf("it says %s", a.text)
+				}
+			}
+			if !s.free("zoe") {
+				t.Fatal("a session that never paid has a name")
+			}
+		}
+		s.want(s.signUp("ann", "ann"), http.StatusOK)
+		refused("stranger")
+		s.want(s.signUp("taken", "ann"), http.StatusConflict)
+		refused("taken")
+		s.want(s.signUp("invalid", "no one"), http.StatusUnprocessableEntity)
+		refused("invalid")
+		s.proxy.spoil(func(r *http.Request) fault {
+			if reserves(t, r) {
+				return spoilAnswer
+			}
+			return none
+		})
+		if a := s.signUp("lost", "bob"); a.status < 500 {
+			t.Errorf("it is %d: %s", a.status, a.text)
+		}
+		s.proxy.spoil(nil)
+		refused("lost")
+		s.kill()
+		s.start("100")
+		s.want(s.signUp("declined", "cid"), http.StatusPaymentRequired)
+		refused("declined")
+	})
+}
+
+func TestBadRequests(t *testing.T) {
+	inEachLanguage(t, options{}, func(t *testing.T, s *shop) {
+		form := formOf("ann")
+		form.Del("tenant")
+		for range 2 {
+			missing := s.want(s.browse(t.Context(), "ann", http.MethodPost, "/signup", form), http.StatusUnprocessableEntity)
+			if !slices.Equal(missing.fields, []string{"tenant"}) {
+				t.Errorf("the missing field is in %s", missing.text)
+			}
+		}
+		s.want(s.signUp("ann", "ann"), http.StatusOK)
+		s.want(s.browse(t.Context(), "ann", http.MethodPut, "/account", nil), http.StatusUnprocessableEntity)
+		s.want(s.browse(t.Context(), "ann", http.MethodGet, "/", nil), http.StatusNotFound)
+
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/signup", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "the cookie session is missing") {
+			t.Errorf("without a cookie it is %d: %s, %v", response.StatusCode, text, err)
+		}
+		if kind := response.Header.Get("Content-Type"); kind != "application/json" {
+			t.Errorf("the type of the answer is %s", kind)
 		}
 	})
 }

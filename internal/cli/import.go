@@ -36,6 +36,7 @@ type importing struct {
 
 	progress progress
 	examples []dibsimport.Lost // the first rows that are not imported, for the terminal
+	numbered [][]string        // the first rows that got a number
 }
 
 // maxExamples is how many rows that were not imported a terminal shows.
@@ -147,7 +148,7 @@ func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dib
 		if i.options.OnConflict == dibsimport.Fail && !plan.Complete() {
 			return plan, dibsimport.ErrRefused
 		}
-		i.examples = nil
+		i.examples, i.numbered = nil, nil
 	}
 	return i.each(ctx, "importing", i.newLostFile(true), func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
 		return dibsimport.Run(ctx, t.registry, source, o)
@@ -169,6 +170,12 @@ func (i *importing) each(
 			i.examples = append(i.examples, l)
 		}
 		return errors.Join(i.event("lost", lostOf(l)), lost.write(l))
+	}
+	options.Suffixed = func(row dibsimport.Row, wanted string) error {
+		if len(i.numbered) < maxExamples {
+			i.numbered = append(i.numbered, []string{row.Where, row.Namespace, wanted, row.Entity.String(), "is " + row.Value})
+		}
+		return i.event("suffixed", suffixedRow{row.Where, row.Namespace, wanted, row.Value, row.Entity.String()})
 	}
 	i.progress.begin(i.session, what, size)
 	options.Progress = i.progress.tell
@@ -245,6 +252,15 @@ type lostRow struct {
 
 func lostOf(l dibsimport.Lost) lostRow {
 	return lostRow{l.Where, l.Other, l.Fields, wire.ProblemOf(l.Err)}
+}
+
+// suffixedRow is a row that got a number, for programs.
+type suffixedRow struct {
+	Where     string `json:"where"`
+	Namespace string `json:"namespace"`
+	Wanted    string `json:"wanted"`
+	Value     string `json:"value"`
+	Entity    string `json:"entity"`
 }
 
 // problemText says why a row was not imported.
@@ -326,12 +342,19 @@ func (i *importing) summary(r dibsimport.Report) string {
 	for _, more := range []struct {
 		n    int
 		text string
-	}{{r.Unchanged, "unchanged"}, {r.Suffixed, "with a number"}, {r.Archived, "archived"}, {r.Lost, "not imported"}} {
+	}{{r.Unchanged, "unchanged"}, {r.Lost, "not imported"}} {
 		if more.n > 0 {
 			parts = append(parts, thousands(more.n)+" "+more.text)
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if r.Suffixed > 0 {
+		text += "; " + thousands(r.Suffixed) + " of them with a number"
+	}
+	if r.Archived > 0 {
+		text += "; " + count(r.Archived, "entity", "entities") + " archived"
+	}
+	return text
 }
 
 // answer returns the report; planned says that nothing was imported. With --json it is the last event.
@@ -356,18 +379,40 @@ func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
 			}
 			p.line("")
 		}
+		if len(i.numbered) > 0 {
+			p.table([]string{"where", "namespace", "wanted", "entity", "with a number"}, i.numbered)
+			if more := r.Suffixed - len(i.numbered); more > 0 {
+				p.line("… and %s more: --json tells all of them", thousands(more))
+			}
+			p.line("")
+		}
 		switch {
 		case planned && r.Complete():
 			p.line("Dry run: all of %s can be imported. Nothing was changed.", count(r.Rows, "row", "rows"))
 		case planned:
-			p.line("%s of %s cannot be imported. Nothing was changed.", thousands(r.Lost), count(r.Rows, "row", "rows"))
-			p.line("Mend them, or choose with --on-conflict: first, suffix or skip.")
-		case r.Imported+r.Archived == 0 && r.Complete():
+			p.line("%s of %s can be imported, %s cannot. Nothing was changed.",
+				thousands(r.Imported+r.Unchanged), count(r.Rows, "row", "rows"), thousands(r.Lost))
+			p.line("%s", i.advice())
+		case r.Imported+r.Archived == 0:
 			p.line("%s: nothing has changed.", i.summary(r))
 		default:
 			p.line("%s.", i.summary(r))
 		}
 	}}
+}
+
+// advice says what can be done about the rows of a plan that cannot be imported.
+func (i *importing) advice() string {
+	taken := func(l dibsimport.Lost) bool { return l.Err.Code == dibs.CodeNameTaken }
+	reserved := func(l dibsimport.Lost) bool { return l.Err.Code == dibs.CodeReservedWord }
+	advice := "Mend these rows in the source"
+	if slices.ContainsFunc(i.examples, taken) && i.options.OnConflict == dibsimport.Fail {
+		advice += ", or say who gets a name that is taken: --on-conflict first, suffix or skip"
+	}
+	if slices.ContainsFunc(i.examples, reserved) {
+		advice += ", or take reserved words too: --override-reserved"
+	}
+	return advice + "."
 }
 
 // importTarget is where names are imported to: a store or a server.

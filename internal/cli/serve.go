@@ -388,6 +388,10 @@ func (sv *service) welcome(out io.Writer, paint paint) {
 	if closed, err := sv.auth.Required(context.Background()); err == nil && closed {
 		key = " \\\n    " + `-H "Authorization: Bearer $DIBS_KEY"`
 	}
+	page := "the dashboard, in a browser"
+	if sv.config.Dashboard != config.On {
+		page = "more examples"
+	}
 	fmt.Fprintf(out, `
 Dibs is at %[4]s, with names in %[2]s.
 
@@ -397,8 +401,8 @@ Hold a name for five minutes:
     -H 'Content-Type: application/json' \
     -d '{"namespace": "slug", "value": "Alice & Bob"}'
 
-  %[1]s/       more examples
+  %[1]s/       %[5]s
   %[1]s/docs/  the API
 
-`, url, engine.Redacted(sv.config.Store), key, paint.in(bold, url))
+`, url, engine.Redacted(sv.config.Store), key, paint.in(bold, url), page)
 }

@@ -23,7 +23,7 @@ func DryRuns(t *testing.T, newHarness func(tb testing.TB) *Harness) {
 	d.reg = newHarness(t).open(t, dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Quarantine: time.Hour, AliasRetention: 24 * time.Hour},
 		"tag":  {ManyPerEntity: true},
-		"seen": {MinTTL: time.Millisecond, Witness: unsure},
+		"seen": {MinTTL: time.Second / 2, Witness: unsure},
 	}})
 	const steps = 250
 	for range steps {
@@ -211,8 +211,10 @@ func (d *dryRuns) swap() dibs.Command {
 // settle settles two suspects.
 func (d *dryRuns) settle() {
 	d.Helper()
+	// Long enough to be committed in time on a busy machine: a hold that is over before is not.
+	const ttl = time.Second / 2
 	for value, verdict := range map[string]dibs.Verdict{"here": dibs.Exists(dryEntities[0]), "gone": dibs.Absent} {
-		hold, err := d.reg.Reserve(d.Context(), dibs.Reserve{Namespace: "seen", Value: value, TTL: dibs.For(time.Millisecond)})
+		hold, err := d.reg.Reserve(d.Context(), dibs.Reserve{Namespace: "seen", Value: value, TTL: dibs.For(ttl)})
 		if err != nil {
 			d.Fatal(err)
 		}

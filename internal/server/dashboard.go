@@ -87,11 +87,9 @@ func (s *Server) dashboard(startPage http.Handler) http.Handler {
 	})
 }
 
-// acceptsHTML reports whether a request is of a browser, or of a program that takes anything.
-func acceptsHTML(r *http.Request) bool {
-	accept := r.Header.Get("Accept")
-	return accept == "" || strings.Contains(accept, "text/html") || strings.Contains(accept, "*/*")
-}
+// acceptsHTML reports whether a request is of a browser. Programs such as curl take anything, and can
+// read the start page.
+func acceptsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 // serve answers with the file, compressed if the client accepts that.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {

@@ -68,7 +68,7 @@ func TestDashboard(t *testing.T) {
 	if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self'") {
 		t.Errorf("the policy is %s", policy)
 	}
-	if again, text := get("/", "If-None-Match", page.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || text != "" {
+	if again, text := get("/", "Accept", "text/html", "If-None-Match", page.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || text != "" {
 		t.Errorf("the same page again is %d: %s", again.StatusCode, text)
 	}
 	if plain, text := get("/", "Accept", "application/json"); plain.StatusCode != http.StatusOK || strings.Contains(text, script) {

@@ -217,6 +217,25 @@ class Holds(Case):
             pass  # nothing was saved
         self.assertTrue(dibs.check("slug", value).available)
 
+    def test_repr(self):
+        value = fresh()
+        holding = dibs.hold("slug", value)
+        self.assertEqual(repr(holding), "Holding(nothing yet)")
+        with holding:
+            self.assertRegex(repr(holding), rf"^Holding\(slug:{value} held until 20\d\d-.*\)$")
+            self.assertNotIn(holding.holds[0].token, repr(holding))
+            holding.confirm_for("user", value)
+        self.assertEqual(repr(holding), f"Holding(slug:{value} active)")
+
+    def test_one_refusal_is_not_counted(self):
+        value = fresh()
+        dibs.claim("slug", value, Entity("user", value))
+        for holding in (dibs.hold("slug", value), dibs.hold_all([{"namespace": "slug", "value": value}]), dibs.hold("email", "no mail")):
+            with self.assertRaises(DibsError) as caught:
+                with holding:
+                    pass
+            self.assertNotRegex(str(caught.exception) + caught.exception.problem["detail"], "1 of 1|number 1")
+
     def test_unsure_leaves_the_hold(self):
         value = fresh()
         with self.assertRaises(HoldError) as caught, dibs.hold("slug", value):
@@ -287,8 +306,43 @@ class BadDays(Case):
         gone = Server()
         url = gone.url
         gone.stop()
-        self.refused("UNAVAILABLE", lambda: Dibs(url, timeout=0.3).stats())
-        self.refused("OUTCOME_UNKNOWN", lambda: Dibs(url, timeout=0.3).reserve("slug", "a"))
+        gone = Dibs(url, timeout=0.3)
+        for call in (
+            lambda: gone.stats(),
+            lambda: gone.resolve("slug", "a"),
+            lambda: gone.reserve("slug", "a"),
+            lambda: gone.claim("slug", "a", Entity("user", "1")),
+        ):
+            error = self.refused("UNAVAILABLE", call)
+            self.assertRegex(error.detail, "^nothing happened: the server cannot be reached: ConnectionRefusedError")
+
+    def test_a_read_changes_nothing(self):
+        proxy = self.proxy()
+        proxy.cut = "answers"
+        behind = Dibs(proxy.url, timeout=0.3)
+        command = {"op": "claim", "namespace": "slug", "value": "a", "entity": Entity("user", "1")}
+        for call in (
+            lambda: behind.resolve("slug", "a"),
+            lambda: behind.check("slug", "a"),
+            lambda: behind.name("slug", "a"),
+            lambda: behind.history("slug", "a"),
+            lambda: behind.apply([command], dry_run=True),
+        ):
+            self.assertRegex(self.refused("UNAVAILABLE", call).detail, "^nothing happened: ")
+        self.refused("OUTCOME_UNKNOWN", lambda: behind.reserve("slug", fresh()))
+
+    def test_sent_once_and_then_refused(self):
+        proxy = self.proxy()
+        proxy.cut = "answers"
+        behind = Dibs(proxy.url, timeout=0.5)
+        attempt = behind._http._attempt
+
+        def last(*arguments):
+            proxy.listener.close()  # the later attempts are refused
+            return attempt(*arguments)
+
+        behind._http._attempt = last
+        self.assertIn("cannot be reached", self.refused("OUTCOME_UNKNOWN", lambda: behind.reserve("slug", fresh())).detail)
 
     def test_not_a_server(self):
         for url in ("localhost:8080", "ftp://host", ""):

@@ -50,7 +50,7 @@ export interface ListOptions extends CallOptions {
   cursor?: string;
 }
 
-const post = (path: string, body: unknown, repeatable: boolean, options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
+const post = (path: string, body: unknown, repeatable: Call["repeatable"], options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
 
 /** A part of a path. fetch would resolve dots as in a file system, also encoded ones. */
 function part(text: string): string {
@@ -211,7 +211,7 @@ export class Dibs {
     const { dryRun = false, ...rest } = options ?? {};
     const fenced = new Set(["reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release"]);
     const sent = commands.map((c) => (c.op.startsWith("reserve") ? { token: newToken(), ...c } : c));
-    return this.#http.call(post("/v1/apply", { dryRun, commands: sent }, dryRun || sent.every((c) => fenced.has(c.op)), rest));
+    return this.#http.call(post("/v1/apply", { dryRun, commands: sent }, dryRun ? "reads" : sent.every((c) => fenced.has(c.op)), rest));
   }
 
   /** Says whether a value could be reserved. It is a snapshot, not a promise: to get a name, reserve it. */
@@ -223,18 +223,18 @@ export class Dibs {
   /** The same for up to 100 values. */
   async checkAll(namespace: string, values: string[], options?: CallOptions & { suggest?: number; parts?: string[]; entity?: Owner }): Promise<Availability[]> {
     const { signal, ...rest } = options ?? {};
-    const answer = await this.#http.call<{ results: Availability[] }>(post("/v1/check", { namespace, values, ...rest }, true, signal && { signal }));
+    const answer = await this.#http.call<{ results: Availability[] }>(post("/v1/check", { namespace, values, ...rest }, "reads", signal && { signal }));
     return answer.results;
   }
 
   /** Says where a name leads: to an entity, to its present name, or nowhere. */
   async resolve(namespace: string, value: string, options?: CallOptions): Promise<Resolution> {
-    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, true, options), answers: [307, 308, 404, 410] });
+    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, "reads", options), answers: [307, 308, 404, 410] });
   }
 
   /** Shows a name, or nothing if there is none. */
   async name(namespace: string, value: string, options?: CallOptions): Promise<Name | undefined> {
-    return orNothing(this.#http.call<Name>(post("/v1/names/lookup", { namespace, value }, true, options)));
+    return orNothing(this.#http.call<Name>(post("/v1/names/lookup", { namespace, value }, "reads", options)));
   }
 
   /** Shows a reservation, without its token, or nothing if there is none. */
@@ -256,12 +256,12 @@ export class Dibs {
   /** The events of a name, oldest first: the last 1,000, or those before the cursor of another page. */
   async history(namespace: string, value: string, options?: CallOptions & { limit?: number; cursor?: string }): Promise<api.History> {
     const { signal, ...rest } = options ?? {};
-    return this.#http.call(post("/v1/names/history", { namespace, value, ...rest }, true, signal && { signal }));
+    return this.#http.call(post("/v1/names/history", { namespace, value, ...rest }, "reads", signal && { signal }));
   }
 
   /** Says who had a name at a time. */
   async whoHeld(namespace: string, value: string, at: Date, options?: CallOptions): Promise<api.Holder> {
-    const answer = await this.#http.call<{ holder: api.Holder }>(post("/v1/names/history", { namespace, value, at: at.toISOString() }, true, options));
+    const answer = await this.#http.call<{ holder: api.Holder }>(post("/v1/names/history", { namespace, value, at: at.toISOString() }, "reads", options));
     return answer.holder;
   }
 

@@ -57,6 +57,11 @@ export const DibsError = RegistryError as unknown as {
   new (problem: AnyProblem, options?: ErrorOptions): DibsError;
 };
 
+/** Whether the same call may succeed later. */
+export function temporary(error: unknown): boolean {
+  return error instanceof DibsError && /^(UNAVAILABLE|OUTCOME_UNKNOWN|TOO_MANY_REQUESTS)$/.test(error.code);
+}
+
 /** An error for what the client itself finds out. */
 export function failure(code: "UNAVAILABLE" | "OUTCOME_UNKNOWN" | "INTERNAL", detail: string, cause?: unknown): DibsError {
   const title = code === "INTERNAL" ? "Unexpected answer" : code === "UNAVAILABLE" ? "Unavailable" : "Outcome unknown";

@@ -1,4 +1,4 @@
-import { DibsError } from "./errors.js";
+import { DibsError, temporary } from "./errors.js";
 import { sleep } from "./http.js";
 import type { Dibs, Hold, Owner, ReserveRequest } from "./client.js";
 import type { Name } from "./schema.js";
@@ -64,9 +64,9 @@ async function keep(dibs: Dibs, hold: Hold, ttlMs: number | undefined, done: Abo
       hold.remainingMs = name.remainingMs ?? 0;
     } catch (error) {
       if (done.aborted) return;
-      const code = error instanceof DibsError ? error.code : "UNAVAILABLE";
-      if (code === "TTL_TOO_LONG") await sleep(over - Date.now(), done); // it has the policy's longest time
-      else if (code !== "UNAVAILABLE" && code !== "OUTCOME_UNKNOWN" && code !== "TOO_MANY_REQUESTS") return lost.abort(error);
+      if (!(error instanceof DibsError)) continue;
+      if (error.code === "TTL_TOO_LONG") await sleep(over - Date.now(), done); // it has the policy's longest time
+      else if (!temporary(error)) return lost.abort(error);
     }
   }
 }
@@ -78,8 +78,7 @@ async function confirm(dibs: Dibs, holds: Hold[], entity: Owner): Promise<Name[]
     try {
       return await dibs.confirmAll(holds, entity, { signal: over });
     } catch (error) {
-      const again = error instanceof DibsError && (error.code === "UNAVAILABLE" || error.code === "OUTCOME_UNKNOWN" || error.code === "TOO_MANY_REQUESTS");
-      if (!again || !(await sleep(pause, over))) throw new HoldError(holds, entity, error);
+      if (!temporary(error) || !(await sleep(pause, over))) throw new HoldError(holds, entity, error);
     }
   }
 }

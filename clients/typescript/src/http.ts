@@ -1,4 +1,4 @@
-import { DibsError, failure, type AnyProblem } from "./errors.js";
+import { DibsError, failure, temporary, type AnyProblem } from "./errors.js";
 
 /** How to reach a server. */
 export interface Options {
@@ -24,8 +24,8 @@ export interface Call extends CallOptions {
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Whether the same request again is safe even if the first was done. */
-  repeatable: boolean;
+  /** Whether the same request again is safe even if the first was done; "reads" if it changes nothing, as every GET. */
+  repeatable: boolean | "reads";
   /** Statuses besides 2xx whose body is an answer. */
   answers?: number[];
 }
@@ -57,10 +57,9 @@ export class Http {
       unsure ||= attempt.unsure;
       const repeat = attempt.retry && (call.repeatable || !attempt.unsure);
       if (repeat && (await sleep(Math.max(pause * (0.5 + Math.random()), attempt.afterMs), signal))) continue;
-      if (unsure && attempt.retry && attempt.error.code !== "OUTCOME_UNKNOWN") {
-        throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${attempt.error.detail}`, attempt.error);
-      }
-      throw attempt.error;
+      const { error } = attempt;
+      if (attempt.retry && unsure && error.code !== "OUTCOME_UNKNOWN") throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${error.detail}`, error);
+      throw attempt.retry && !error.status ? failure("UNAVAILABLE", `nothing happened: ${error.detail}`, error.cause) : error;
     }
   }
 
@@ -70,7 +69,8 @@ export class Http {
   }
 
   async #attempt<T>(call: Call, signal: AbortSignal): Promise<{ answer: T } | Failed> {
-    const reads = call.method === undefined || call.method === "GET";
+    const reads = !call.method || call.method === "GET" || call.repeatable === "reads";
+    let sent = false;
     try {
       const headers = { ...(await this.#authorization()), accept: "application/json", ...call.headers };
       const init: RequestInit = { method: call.method ?? "GET", headers, signal, redirect: "manual" };
@@ -78,13 +78,15 @@ export class Http {
         init.headers = { ...headers, "content-type": "application/json" };
         init.body = JSON.stringify(call.body);
       }
+      sent = !signal.aborted;
       const response = await this.#fetch(this.#base + call.path + queryOf(call.query), init);
       const text = await response.text();
       return read<T>(call, response, text, reads);
     } catch (cause) {
       if (call.signal?.aborted && reads) throw call.signal.reason;
-      const why = signal.aborted ? "there was no answer in time" : `the server cannot be reached: ${String(cause)}`;
-      return { error: failure("UNAVAILABLE", why, cause), retry: true, unsure: !reads, afterMs: 0 };
+      const root = rootOf(cause);
+      const why = signal.aborted ? "there was no answer in time" : `the server cannot be reached: ${root}`;
+      return { error: failure("UNAVAILABLE", why, cause), retry: true, unsure: sent && !reads && !unconnected.test(root), afterMs: 0 };
     }
   }
 
@@ -93,6 +95,16 @@ export class Http {
     if (key === undefined) return {};
     return { authorization: `Bearer ${typeof key === "function" ? await key() : key}` };
   }
+}
+
+/** What Node, Bun and Deno say of a connection that was never made. Browsers do not tell. */
+const unconnected = /^(connect|getaddrinfo|unable to connect)\b|\(connect\)/i;
+
+/** The message of the innermost cause. Node has one error for all addresses of a host. */
+function rootOf(error: unknown): string {
+  const { cause, errors, message } = Object(error) as { cause?: unknown; errors?: unknown[]; message?: string };
+  const inner = cause ?? errors?.[0];
+  return inner ? rootOf(inner) : (message ?? String(error));
 }
 
 interface Failed {
@@ -108,14 +120,19 @@ function read<T>(call: Call, response: Response, text: string, reads: boolean): 
   if (body && (response.ok || (call.answers?.includes(status) && "outcome" in body))) return { answer: body as T };
   const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
   if (body && "code" in body && "detail" in body) {
-    const error = new DibsError(body as AnyProblem);
-    const unsure = error.code === "OUTCOME_UNKNOWN";
-    return { error, unsure, afterMs, retry: unsure || error.code === "UNAVAILABLE" || error.code === "TOO_MANY_REQUESTS" };
+    const problem = body as AnyProblem;
+    const error = new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") });
+    return { error, unsure: error.code === "OUTCOME_UNKNOWN", afterMs, retry: temporary(error) };
   }
   // Not of the registry: a proxy, or another server.
-  const gateway = status === 502 || status === 503 || status === 504 || status === 429;
-  const error = failure(gateway ? "UNAVAILABLE" : "INTERNAL", `the answer is not one of a registry (status ${status}): check the URL`);
+  const gateway = [429, 502, 503, 504].includes(status);
+  const error = failure(gateway ? "UNAVAILABLE" : "INTERNAL", notOurs(status));
   return { error, retry: gateway, unsure: !reads && status !== 429 && (status >= 500 || response.ok), afterMs };
+}
+
+/** What is wrong with an answer of a proxy, or of another server. */
+export function notOurs(status: number): string {
+  return `the answer is not one of a registry (status ${status}): check the URL`;
 }
 
 /** The object of a JSON text; undefined for any other text. */

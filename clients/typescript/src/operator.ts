@@ -3,7 +3,7 @@ import type * as api from "./schema.js";
 
 export type { Contested, ContestedName, DeadLetter, DeadLetterPage, DeadLettersResent, Found, Grant, Import, Imported, Key, KeyRequest, Me, Policies, PolicyInfo, ServerInfo, Webhook, WebhookAttempt, WebhookChange, WebhookRequest, WebhookStatus } from "./schema.js";
 
-const post = (path: string, body: unknown, repeatable: boolean, options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
+const post = (path: string, body: unknown, repeatable: Call["repeatable"], options?: CallOptions): Call => ({ method: "POST", path, body, repeatable, ...options });
 
 /**
  * The calls of operators, with which a dashboard or a script looks at a server and works on its keys and webhooks. It takes the same
@@ -34,7 +34,7 @@ export class Operator {
   /** Finds names and entities by a name in any spelling, a key, a reservation id, an entity, or the beginning of a name. */
   async search(text: string, options?: CallOptions & { limit?: number }): Promise<api.Found> {
     const { signal, ...rest } = options ?? {};
-    return this.#http.call(post("/v1/search", { text, ...rest }, true, signal && { signal }));
+    return this.#http.call(post("/v1/search", { text, ...rest }, "reads", signal && { signal }));
   }
 
   /** The names that callers asked the server for most often while they were taken, in the last day. */
@@ -53,7 +53,7 @@ export class Operator {
   /** Brings names from another system, up to 1,000, each by itself. Repeating it changes nothing. The caller needs the right `import`. */
   async importNames(names: api.Import[], options?: CallOptions & { dryRun?: boolean }): Promise<api.Imported[]> {
     const { dryRun = false, ...rest } = options ?? {};
-    return (await this.#http.call<{ results: api.Imported[] }>(post("/v1/imports", { names, dryRun }, true, rest))).results;
+    return (await this.#http.call<{ results: api.Imported[] }>(post("/v1/imports", { names, dryRun }, dryRun ? "reads" : true, rest))).results;
   }
 
   /** Lists the API keys that the caller may manage, without their secrets. */

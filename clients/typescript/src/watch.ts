@@ -1,5 +1,5 @@
-import { DibsError, type AnyProblem } from "./errors.js";
-import { sleep, type Http } from "./http.js";
+import { DibsError, temporary, type AnyProblem } from "./errors.js";
+import { notOurs, sleep, type Http } from "./http.js";
 import type { Event, EventsPage } from "./schema.js";
 
 /** Which events to watch. */
@@ -59,10 +59,6 @@ export async function* watch(http: Http, options: WatchOptions): AsyncGenerator<
   }
 }
 
-function temporary(error: DibsError): boolean {
-  return error.code === "UNAVAILABLE" || error.code === "OUTCOME_UNKNOWN" || error.code === "TOO_MANY_REQUESTS";
-}
-
 /** The problem of an answer, or nothing if a proxy gave the answer and another try may help. */
 async function problemOf(response: Response): Promise<DibsError | undefined> {
   try {
@@ -72,7 +68,7 @@ async function problemOf(response: Response): Promise<DibsError | undefined> {
       ? undefined
       : new DibsError({
           code: "INTERNAL", title: "Unexpected answer", type: "urn:dibs:problem:client", status: response.status,
-          detail: `the answer is not one of a registry (status ${response.status}): check the URL`,
+          detail: notOurs(response.status),
         });
   }
 }

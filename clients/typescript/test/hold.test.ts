@@ -21,6 +21,16 @@ test("a failed payment frees the name at once", async () => {
   assert.equal((await dibs.check("slug", value)).available, true);
 });
 
+test("the refusal of one name does not count", async () => {
+  const value = fresh();
+  await dibs.claim({ namespace: "slug", value, entity: { type: "user", id: value } });
+  await assert.rejects(dibs.holdAll([{ namespace: "slug", value }], async () => ({ type: "user", id: "2" })), (error: Error) => {
+    assert.match(error.message, /^NAME_TAKEN: /);
+    assert.doesNotMatch(error.message, /1 of 1|number 1/);
+    return true;
+  });
+});
+
 test("an unsure function leaves the hold", async () => {
   const value = fresh();
   await assert.rejects(dibs.hold({ namespace: "slug", value }, async () => { throw new Unsure("no answer from the bank"); }), (error) => {

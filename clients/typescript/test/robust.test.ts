@@ -52,8 +52,38 @@ test("nothing listens", async () => {
   const gone = await new TestServer().start();
   const url = gone.url;
   await gone.stop();
-  await assert.rejects(new Dibs({ url, timeoutMs: 300 }).stats(), (error) => error instanceof DibsError && error.code === "UNAVAILABLE");
-  await assert.rejects(new Dibs({ url, timeoutMs: 300 }).reserve({ namespace: "slug", value: "a" }), (error) => error instanceof DibsError && error.code === "OUTCOME_UNKNOWN");
+  const dibs = new Dibs({ url, timeoutMs: 300 });
+  const node = !("Deno" in globalThis || "Bun" in globalThis);
+  const entity = { type: "user", id: "1" };
+  for (const call of [() => dibs.stats(), () => dibs.resolve("slug", "a"), () => dibs.reserve({ namespace: "slug", value: "a" }), () => dibs.claim({ namespace: "slug", value: "a", entity })]) {
+    await assert.rejects(call(), (error) => {
+      assert.ok(error instanceof DibsError);
+      assert.equal(error.code, "UNAVAILABLE");
+      assert.match(error.detail, node ? /^nothing happened: the server cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:\d+$/ : /^nothing happened: the server cannot be reached: /);
+      return true;
+    });
+  }
+});
+
+test("a read whose answers are lost has changed nothing, a reserve may have", async () => {
+  const proxy = await new CuttingProxy(real).start();
+  proxy.cut = "answers";
+  const dibs = new Dibs({ url: proxy.url, timeoutMs: 300 });
+  const commands = [{ op: "claim" as const, namespace: "slug", value: "a", entity: { type: "user", id: "1" } }];
+  for (const call of [() => dibs.resolve("slug", "a"), () => dibs.check("slug", "a"), () => dibs.name("slug", "a"), () => dibs.history("slug", "a"), () => dibs.apply(commands, { dryRun: true })]) {
+    await assert.rejects(call(), (error) => error instanceof DibsError && error.code === "UNAVAILABLE" && error.detail.startsWith("nothing happened: "));
+  }
+  await assert.rejects(dibs.reserve({ namespace: "slug", value: fresh() }), (error) => error instanceof DibsError && error.code === "OUTCOME_UNKNOWN");
+});
+
+test("a call that was sent once stays unknown when the server is gone", async () => {
+  let calls = 0;
+  const dibs = new Dibs({
+    url: real.url, timeoutMs: 400,
+    fetch: async () => { throw new TypeError("fetch failed", { cause: new Error(calls++ ? "connect ECONNREFUSED 127.0.0.1:1" : "read ECONNRESET") }); },
+  });
+  await assert.rejects(dibs.reserve({ namespace: "slug", value: "a" }), (error) => error instanceof DibsError && error.code === "OUTCOME_UNKNOWN");
+  assert.ok(calls > 1);
 });
 
 test("another server answers", async () => {

@@ -19,14 +19,14 @@ import (
 	_ "modernc.org/sqlite" // the driver of the shop's database
 )
 
-var (
-	names      = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://localhost:8080"), dibsclient.Options{}))
-	db         = must(sql.Open("sqlite", "file:"+cmp.Or(os.Getenv("SHOP_DATA"), "shop.db")+"?_pragma=busy_timeout(5000)"))
-	errNotPaid = errors.New("the payment failed, and the names are free again")
-)
+var names = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://localhost:8080"), dibsclient.Options{}))
+var db = must(sql.Open("sqlite", "file:"+cmp.Or(os.Getenv("SHOP_DATA"), "shop.db")+"?_pragma=busy_timeout(5000)"))
+var details = map[refusal]string{400: "the cookie session is missing", 401: "sign up first", 402: "the payment failed, and the names are free again"}
 
 type attempt struct{ email, username, tenant, id, token, payment string } // when it is paid, it is an account
+type refusal int                                                          // the status of an answer of the shop itself
 
+func (r refusal) Error() string       { return details[r] }
 func (a attempt) entity() dibs.Entity { return dibs.Entity{Type: "account", ID: a.id} }
 
 // signUp finds in each step what an earlier try has done: the same request again is always right.
@@ -42,7 +42,7 @@ func signUp(ctx context.Context, session string, f attempt) error {
 	a = find("session", session)
 	holds, err := reserve(ctx, a)
 	if err == nil && !pay(a) {
-		return cmp.Or(giveUp(ctx, a), errNotPaid)
+		return cmp.Or[error](giveUp(ctx, a), refusal(http.StatusPaymentRequired))
 	} else if err == nil {
 		_, err = names.ConfirmAll(ctx, holds, a.entity())
 	}
@@ -78,12 +78,11 @@ func giveUp(ctx context.Context, a attempt) error {
 	if err == nil {
 		_, err = names.ReleaseAll(ctx, holds)
 	}
-	refused := errors.As(err, new(*dibs.Error)) && !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown)
-	if err == nil || refused { // then there is no such hold
-		settle(a.id)
-		return nil
+	if err != nil && (!errors.As(err, new(*dibs.Error)) || errors.Is(err, dibs.ErrUnavailable) || errors.Is(err, dibs.ErrOutcomeUnknown)) {
+		return err // the next visit tries again: with another token the names would be taken
 	}
-	return err // the next visit tries again: with another token the names would be taken
+	settle(a.id) // also after a refusal: then there is no such hold
+	return nil
 }
 
 // settle removes an attempt that is not paid, so that it never will be, and reports whether there is an account.
@@ -103,19 +102,18 @@ func find(column, value string) (a attempt) {
 // handle answers a request with the account. A closed tab does not stop what it began.
 func handle(pattern string, change func(ctx context.Context, session string, f attempt) error) {
 	http.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		session, err := r.Cookie("session")
 		if err == nil {
 			err = change(context.WithoutCancel(r.Context()), session.Value, attempt{email: r.FormValue("email"), username: r.FormValue("username"), tenant: r.FormValue("tenant")})
 		}
-		switch {
-		case errors.Is(err, http.ErrNoCookie):
-			http.Error(w, "the cookie session is missing", http.StatusUnauthorized)
-		case errors.Is(err, errNotPaid):
-			http.Error(w, err.Error(), http.StatusPaymentRequired)
-		case err != nil:
+		if own := refusal(http.StatusBadRequest); errors.Is(err, http.ErrNoCookie) || errors.As(err, &own) {
+			w.WriteHeader(int(own))
+			fmt.Fprintf(w, `{"status": %d, "detail": %q}`, own, own.Error())
+		} else if err != nil {
 			log.Print(err)
 			dibshttp.WriteProblem(w, err)
-		default:
+		} else {
 			fmt.Fprintf(w, `{"account": %q}`, find("session", session.Value).id)
 		}
 	})
@@ -123,7 +121,11 @@ func handle(pattern string, change func(ctx context.Context, session string, f a
 
 func onAccount(pattern string, command func(dibs.Entity, attempt) dibs.Command) {
 	handle(pattern, func(ctx context.Context, session string, f attempt) error {
-		_, err := names.Apply(ctx, command(find("session", session).entity(), f))
+		a := find("session", session)
+		if a.payment != "paid" {
+			return refusal(http.StatusUnauthorized)
+		}
+		_, err := names.Apply(ctx, command(a.entity(), f))
 		return err
 	})
 }
@@ -142,14 +144,12 @@ func main() {
 	})
 	http.HandleFunc("POST /witness", func(w http.ResponseWriter, r *http.Request) {
 		var hold struct{ Entity dibs.Entity } // it is over, and was not confirmed: the registry asks why
-		answer := map[string]any{"outcome": "absent"}
-		if must(0, json.NewDecoder(r.Body).Decode(&hold)); settle(hold.Entity.ID) {
-			answer = map[string]any{"outcome": "exists", "entity": hold.Entity}
-		}
-		must(0, json.NewEncoder(w).Encode(answer))
+		must(0, json.NewDecoder(r.Body).Decode(&hold))
+		must(0, json.NewEncoder(w).Encode(map[string]any{"outcome": map[bool]string{true: "exists", false: "absent"}[settle(hold.Entity.ID)], "entity": hold.Entity}))
 	})
-	pages := must(dibshttp.New(names, dibshttp.Config{Namespace: "username", Prefix: "/u/"})).Wrap(http.DefaultServeMux) // redirects old names
-	log.Fatal(http.ListenAndServe(cmp.Or(os.Getenv("SHOP_LISTEN"), "localhost:8000"), pages))
+	address := cmp.Or(os.Getenv("SHOP_LISTEN"), "localhost:8000")
+	fmt.Printf("The shop is at http://%s\n", address)
+	log.Fatal(http.ListenAndServe(address, must(dibshttp.New(names, dibshttp.Config{Namespace: "username", Prefix: "/u/"})).Wrap(http.DefaultServeMux))) // redirects old names
 }
 
 func must[T any](value T, err error) T {

@@ -3,6 +3,7 @@
 Signing up reserves the three names, takes the payment and confirms them: docs/signup.md.
 """
 
+import collections
 import http.cookies
 import http.server
 import json
@@ -92,7 +93,7 @@ def entity(attempt):
 
 def account(session):
     attempt = find("session", session)
-    if not attempt:
+    if not attempt or attempt["payment"] != "paid":
         raise Refused(401, "sign up first")
     return entity(attempt)
 
@@ -128,13 +129,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             elif path.startswith("/u/"):
                 status, answer, headers = show(path[3:])
             else:
-                session = http.cookies.SimpleCookie(self.headers.get("Cookie"))["session"].value
-                CHANGES[f"{self.command} {path}"](session, dict(urllib.parse.parse_qsl(body)))
+                change = CHANGES.get(f"{self.command} {path}")
+                if not change:
+                    raise Refused(404, "no such page")
+                cookie = http.cookies.SimpleCookie(self.headers.get("Cookie")).get("session")
+                if not cookie or not (session := cookie.value):
+                    raise Refused(400, "the cookie session is missing")
+                change(session, collections.defaultdict(str, urllib.parse.parse_qsl(body)))  # a missing field is empty
                 status, answer, headers = 200, {"account": account(session).id}, {}
         except (DibsError, Refused) as error:
             status, answer, headers = error.status or 503, error.problem, {}
         except (KeyError, ValueError) as error:
-            status, answer, headers = 400, {"status": 400, "detail": f"this is missing: {error}"}, {}
+            status, answer, headers = 400, {"status": 400, "detail": f"the request is malformed: {error}"}, {}
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)

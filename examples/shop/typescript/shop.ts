@@ -47,7 +47,7 @@ class Refused extends Error {
 async function signUp(session: string, form: URLSearchParams): Promise<unknown> {
   const [email, username, tenant] = names.map((name) => form.get(name) ?? "") as [string, string, string];
   const old = find(session);
-  if (old && (old.payment === "declined" || names.some((name) => old[name] !== form.get(name)))) await giveUp(old);
+  if (old && (old.payment === "declined" || names.some((name) => old[name] !== (form.get(name) ?? "")))) await giveUp(old);
   // The attempt is saved before the first call: a person who comes back has the same token.
   const attempt = find(session) ?? save({ session, email, username, tenant, id: newToken(), token: newToken(), payment: "" });
   try {
@@ -107,7 +107,7 @@ function entity(attempt: Attempt): Owner {
 
 function account(session: string): Owner {
   const attempt = find(session);
-  if (!attempt) throw new Refused(401, "sign up first");
+  if (attempt?.payment !== "paid") throw new Refused(401, "sign up first");
   return entity(attempt);
 }
 
@@ -141,8 +141,9 @@ async function answer(request: IncomingMessage): Promise<Answer> {
     return { status: 200, body: settle(hold.entity.id) ? { outcome: "exists", entity: hold.entity } : { outcome: "absent" } };
   }
   const change = changes[`${request.method} ${path}`];
+  if (!change) throw new Refused(404, "no such page");
   const session = /\bsession=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
-  if (!change || !session) return { status: 400, body: { detail: "no such path, or no cookie session" } };
+  if (!session) throw new Refused(400, "the cookie session is missing");
   await change(session, new URLSearchParams(body));
   return { status: 200, body: { account: account(session).id } };
 }
@@ -150,7 +151,7 @@ async function answer(request: IncomingMessage): Promise<Answer> {
 createServer(async (request, response) => {
   const { status, body, headers } = await answer(request).catch((error: unknown): Answer => {
     if (error instanceof Refused) return { status: error.status, body: { status: error.status, detail: error.message } };
-    return error instanceof DibsError ? { status: error.status || 503, body: error } : { status: 400, body: { detail: String(error) } };
+    return error instanceof DibsError ? { status: error.status || 503, body: error } : { status: 400, body: { status: 400, detail: `the request is malformed: ${error}` } };
   });
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body ?? {}));
 }).listen(Number(SHOP_LISTEN.split(":")[1]), SHOP_LISTEN.split(":")[0], () => console.log(`The shop is at http://${SHOP_LISTEN}`));
