@@ -572,7 +572,7 @@ class Dibs:
     """A client of a Dibs server, for any number of threads.
 
     Calls that are safe to repeat are repeated while the server cannot be reached, until ``timeout``
-    seconds are over: those that read, and those with a token. A reserve without a token gets one
+    seconds are over: those that read, those with a token, and those that were never sent. A reserve without a token gets one
     before it is sent. ``key`` is an API key, or a function that returns a token of an issuer.
     """
 
@@ -799,7 +799,10 @@ class Dibs:
     def watch(
         self, *, namespace: Optional[str] = None, after: Optional[str] = None, stop: Optional[threading.Event] = None
     ) -> Iterator[Event]:
-        """Events as they happen. It goes on after interruptions, misses none and repeats none, until ``stop`` is set."""
+        """Events as they happen. It goes on after interruptions, misses none and repeats none, until ``stop`` is set.
+
+        ``after`` is the cursor of the last event that was seen, or "latest" for now; without it, it starts at the beginning.
+        """
         stop = stop or threading.Event()
         pause = _FIRST_PAUSE
         while not stop.is_set():
@@ -919,6 +922,7 @@ class Holding:
         self._done = threading.Event()
         self._keepers: List[threading.Thread] = []
         self._left: Dict[str, float] = {}  # when each hold is over
+        self._latest: Dict[str, Name] = {}  # what the registry said last of each
         self.holds: List[Hold] = []
         #: The confirmed names, once the block is over.
         self.names: List[Name] = []
@@ -927,10 +931,10 @@ class Holding:
 
     def __repr__(self) -> str:
         def shown(name: Name) -> str:
-            until = name.until or name.expires_at
+            until = name.until or (name.expires_at if name.state == "held" else None)
             return f"{name.key} {name.state}" + (f" until {until.isoformat()}" if until else "")
 
-        return "Holding(" + ("; ".join(shown(name) for name in self.names or self.holds) or "nothing yet") + ")"
+        return "Holding(" + ("; ".join(shown(name) for name in self._latest.values()) or "nothing yet") + ")"
 
     @property
     def canonical(self) -> str:
@@ -949,6 +953,7 @@ class Holding:
             if len(self._reservations) == 1 and error.code == "NAME_TAKEN" and not error.suggestions:
                 self._dibs.reserve(**self._reservations[0])  # raises the same, with suggestions
             raise
+        self._note(self.holds)
         for hold, reservation in zip(self.holds, self._reservations):
             self._left[hold.reservation_id] = asked + (hold.remaining_ms or 0) / 1000
             keeper = threading.Thread(target=self._keep, args=(hold, reservation.get("ttl_ms")), daemon=True)
@@ -962,11 +967,15 @@ class Holding:
             keeper.join()
         if error is None and self._entity is not None:
             self.names = self._confirm(self._entity)
+            self._note(self.names)
         elif error is None or (isinstance(error, Exception) and not isinstance(error, Unsure)):
             with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
-                self._dibs.release_all(self.holds)
+                self._note(self._dibs.release_all(self.holds))
         elif isinstance(error, Unsure):
             raise HoldError(self.holds, None, error) from error
+
+    def _note(self, names: Sequence[Name]) -> None:
+        self._latest.update((name.reservation_id, name) for name in names)
 
     def _keep(self, hold: Hold, ttl_ms: Optional[int]) -> None:
         """Extends a hold after a third of its time, again and again."""
@@ -981,6 +990,7 @@ class Holding:
             try:
                 name = self._dibs.extend(hold.reservation_id, hold.token, ttl_ms=ttl_ms)
                 self._left[hold.reservation_id] = asked + (name.remaining_ms or 0) / 1000
+                self._note([name])
             except DibsError as error:
                 if error.code == "TTL_TOO_LONG":  # it has the policy's longest time
                     self._done.wait(max(0.0, self._left[hold.reservation_id] - time.monotonic()))

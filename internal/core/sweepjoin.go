@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -44,6 +45,7 @@ const (
 	firstRecord    = 50 * time.Microsecond // the estimate before the first sweep
 	shortestRecord = 10 * time.Microsecond // no engine is faster: a smaller estimate is noise
 	averageOver    = 4                     // commits
+	firstWait      = 20 * time.Millisecond // for a commit of callers, before it is known how long one takes
 )
 
 func newJoinedStore(store dibs.Store) *joinedStore {
@@ -149,7 +151,9 @@ func (j *joinedStore) room() (records int, enough bool) {
 // one did.
 func (j *joinedStore) offer(groups []dibs.Group) (*offer, bool) {
 	j.mu.Lock()
-	wait := time.NewTimer(2 * j.plain)
+	// Without a wait, a sweep that began before the first commit of callers would never join one: its
+	// own commits delay theirs, and a delayed commit says nothing about how long one takes.
+	wait := time.NewTimer(cmp.Or(2*j.plain, firstWait))
 	j.mu.Unlock()
 	defer wait.Stop()
 	o := &offer{groups: groups, done: make(chan struct{})}

@@ -1,3 +1,4 @@
+import inspect
 import os
 import pathlib
 import re
@@ -41,6 +42,45 @@ class EventsPage(unittest.TestCase):
             program.kill()
             program.wait()
             program.stdout.close()
+
+
+def signature(verb, function):
+    """Returns a verb as the README has it."""
+    shown, names = [], False
+    whole = inspect.signature(function)
+    for p in list(whole.parameters.values())[1:]:
+        if p.kind == p.KEYWORD_ONLY:
+            shown += [p.name] if names else ["*", p.name]
+            names = True
+        elif p.kind == p.VAR_KEYWORD:
+            shown.append("**" + p.name)
+        else:
+            shown.append(p.name if p.default is p.empty else f"{p.name}={p.default!r}")
+    return f"{verb}({', '.join(shown)}) -> {whole.return_annotation}".replace("'", "")
+
+
+class Readme(unittest.TestCase):
+    text = (ROOT / "clients/python/README.md").read_text()
+
+    def test_every_verb(self):
+        lines = self.text.split("\n")
+        for verb, function in vars(Dibs).items():
+            if not verb.startswith("_"):
+                self.assertIn(signature(verb, function), lines)
+
+    def test_the_first_snippet_runs(self):
+        scope = {}
+        exec(re.search(r"```python\n(.*?)```", self.text, re.S)[1], scope)
+        self.assertIsInstance(scope["dibs"], Dibs)
+
+    def test_rename(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        dibs = Dibs(server.url)
+        dibs.claim("slug", "ann", Entity("user", "42"))
+        exec(re.search(r"```python\n([^`]*?dibs\.rename.*?)```", self.text, re.S)[1], {"dibs": dibs, "Entity": Entity})
+        self.assertEqual(dibs.resolve("slug", "ann").to, "anna")
+        self.assertEqual([e.kind for e in dibs.events().events], ["claimed", "demoted", "claimed"])
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ function part(text: string): string {
  * A client of a Dibs server.
  *
  * Every method throws a {@link DibsError} if it does not succeed. Calls that are safe to repeat are repeated while the server
- * cannot be reached, until `timeoutMs` is over: those that read, and those with a token. A reserve without a token gets one before it is sent.
+ * cannot be reached, until `timeoutMs` is over: those that read, those with a token, and those that were never sent.
+ * A reserve without a token gets one before it is sent.
  */
 export class Dibs {
   readonly #http: Http;

@@ -63,7 +63,7 @@ export function temporary(error: unknown): boolean {
 }
 
 /** An error for what the client itself finds out. */
-export function failure(code: "UNAVAILABLE" | "OUTCOME_UNKNOWN" | "INTERNAL", detail: string, cause?: unknown): DibsError {
+export function failure(code: "UNAVAILABLE" | "OUTCOME_UNKNOWN" | "INTERNAL", detail: string, cause?: unknown, status = 0): DibsError {
   const title = code === "INTERNAL" ? "Unexpected answer" : code === "UNAVAILABLE" ? "Unavailable" : "Outcome unknown";
-  return new DibsError({ code, detail, title, status: 0, type: "urn:dibs:problem:client" }, { cause });
+  return new DibsError({ code, detail, title, status, type: "urn:dibs:problem:client" }, { cause });
 }

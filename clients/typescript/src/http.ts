@@ -97,8 +97,8 @@ export class Http {
   }
 }
 
-/** What Node, Bun and Deno say of a connection that was never made. Browsers do not tell. */
-const unconnected = /^(connect|getaddrinfo|unable to connect)\b|\(connect\)/i;
+/** What Node, Bun and Deno say of a connection that was never made (Deno after the URL, which has no spaces). Browsers do not tell. */
+const unconnected = /^(bad port|connect|econnrefused|getaddrinfo|unable to connect)\b| \(connect\)/i;
 
 /** The message of the innermost cause. Node has one error for all addresses of a host. */
 function rootOf(error: unknown): string {

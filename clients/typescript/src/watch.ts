@@ -1,4 +1,4 @@
-import { DibsError, temporary, type AnyProblem } from "./errors.js";
+import { DibsError, failure, temporary, type AnyProblem } from "./errors.js";
 import { notOurs, sleep, type Http } from "./http.js";
 import type { Event, EventsPage } from "./schema.js";
 
@@ -66,10 +66,7 @@ async function problemOf(response: Response): Promise<DibsError | undefined> {
   } catch {
     return response.status >= 500 || response.status === 429
       ? undefined
-      : new DibsError({
-          code: "INTERNAL", title: "Unexpected answer", type: "urn:dibs:problem:client", status: response.status,
-          detail: notOurs(response.status),
-        });
+      : failure("INTERNAL", notOurs(response.status), undefined, response.status);
   }
 }
 

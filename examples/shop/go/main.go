@@ -145,7 +145,7 @@ func main() {
 	http.HandleFunc("POST /witness", func(w http.ResponseWriter, r *http.Request) {
 		var hold struct{ Entity dibs.Entity } // it is over, and was not confirmed: the registry asks why
 		must(0, json.NewDecoder(r.Body).Decode(&hold))
-		must(0, json.NewEncoder(w).Encode(map[string]any{"outcome": map[bool]string{true: "exists", false: "absent"}[settle(hold.Entity.ID)], "entity": hold.Entity}))
+		must(0, json.NewEncoder(w).Encode(map[bool]map[string]any{true: {"outcome": "exists", "entity": hold.Entity}, false: {"outcome": "absent"}}[settle(hold.Entity.ID)]))
 	})
 	address := cmp.Or(os.Getenv("SHOP_LISTEN"), "localhost:8000")
 	fmt.Printf("The shop is at http://%s\n", address)
