@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -45,7 +44,7 @@ const (
 	firstRecord    = 50 * time.Microsecond // the estimate before the first sweep
 	shortestRecord = 10 * time.Microsecond // no engine is faster: a smaller estimate is noise
 	averageOver    = 4                     // commits
-	firstWait      = 20 * time.Millisecond // for a commit of callers, before it is known how long one takes
+	shortestOffer  = 20 * time.Millisecond // callers are there, so a commit of theirs comes soon
 )
 
 func newJoinedStore(store dibs.Store) *joinedStore {
@@ -151,9 +150,9 @@ func (j *joinedStore) room() (records int, enough bool) {
 // one did.
 func (j *joinedStore) offer(groups []dibs.Group) (*offer, bool) {
 	j.mu.Lock()
-	// Without a wait, a sweep that began before the first commit of callers would never join one: its
-	// own commits delay theirs, and a delayed commit says nothing about how long one takes.
-	wait := time.NewTimer(cmp.Or(2*j.plain, firstWait))
+	// An estimate that is too short is not corrected while the sweep commits by itself: that delays the
+	// commits of callers, and a delayed one says nothing about how long one takes.
+	wait := time.NewTimer(max(2*j.plain, shortestOffer))
 	j.mu.Unlock()
 	defer wait.Stop()
 	o := &offer{groups: groups, done: make(chan struct{})}
