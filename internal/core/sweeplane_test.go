@@ -255,7 +255,7 @@ func checkSwept(t *testing.T, reg *dibs.Registry, value string, taken, purged bo
 	}
 }
 
-// A sweep beside which nobody calls commits many records at once. The first call that comes waits
+// Without calls, a sweep commits many records at once. The first call that comes waits
 // for one commit of them, and after it the sweep starts again with few.
 func TestSweepWithoutCallers(t *testing.T) {
 	t.Parallel()
