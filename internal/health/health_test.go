@@ -258,6 +258,11 @@ func TestHangingCommit(t *testing.T) {
 		if s := r.state(); !s.Writes {
 			r.Errorf("%+v", s)
 		}
+		synctest.Wait() // the probe that hung has ended too, beyond its deadline
+		time.Sleep(time.Second)
+		if s := r.state(); !s.Writes {
+			r.Errorf("a late probe outweighs a commit: %+v", s)
+		}
 	})
 }
 

@@ -21,9 +21,9 @@ var probeRef = func() dibs.Ref {
 // run probes the engine until it is closed: rarely while it works, often while it fails, and
 // soon after a suspicious call.
 func (e *engine) run() {
-	var write chan error // a write that has not ended; nil: none
-	var last time.Time   // the end of the last probe
-	suspicious := true   // at first nothing is known
+	var write chan written // a write that has not ended; nil: none
+	var last time.Time     // the end of the last probe
+	suspicious := true     // at first nothing is known
 	for {
 		if !e.nextProbe(last, suspicious).After(time.Now()) {
 			write = e.probe(write)
@@ -33,9 +33,9 @@ func (e *engine) run() {
 		case <-time.After(time.Until(e.nextProbe(last, suspicious))):
 		case <-e.wake:
 			suspicious = true
-		case err := <-write:
+		case ended := <-write:
 			write = nil
-			e.noteProbe(err)
+			e.noteProbe(ended)
 		case <-e.ctx.Done():
 			if write != nil {
 				<-write
@@ -63,7 +63,7 @@ func (e *engine) nextProbe(last time.Time, suspicious bool) time.Time {
 
 // probe pings the engine and then writes to it. There is never more than one write: probe takes
 // the one that has not ended, and returns it if it still has not.
-func (e *engine) probe(write chan error) chan error {
+func (e *engine) probe(write chan written) chan written {
 	if err := e.pingInTime(); err != nil {
 		if e.ctx.Err() == nil {
 			e.noteFailure(err, dibs.CauseNoAnswer, 0)
@@ -72,12 +72,13 @@ func (e *engine) probe(write chan error) chan error {
 	}
 	e.noteAnswer()
 	if write == nil {
-		write = make(chan error, 1)
-		go func() { write <- e.write(e.ctx) }()
+		write = make(chan written, 1)
+		begun := time.Now()
+		go func() { write <- written{begun, e.write(e.ctx)} }()
 	}
 	select {
-	case err := <-write:
-		e.noteProbe(err)
+	case ended := <-write:
+		e.noteProbe(ended)
 		return nil
 	case <-time.After(e.intervals.timeout):
 		e.noteFailure(errLate, e.diagnose(), 0)
@@ -109,13 +110,31 @@ func (e *engine) diagnose() dibs.Cause {
 	return dibs.CauseTooSlow
 }
 
-func (e *engine) noteProbe(err error) {
+// written is the end of a probe's write.
+type written struct {
+	begun time.Time
+	err   error
+}
+
+// noteProbe notes how a probe's write ended. If a commit succeeded after the write had begun, its
+// failure is old news, such as a deadline that passed while the engine hung: another probe finds
+// out.
+func (e *engine) noteProbe(ended written) {
 	switch {
-	case err == nil:
+	case ended.err == nil:
 		e.noteSuccess()
-	case e.ctx.Err() == nil:
-		e.noteFailure(err, CauseOf(err), 0)
+	case e.ctx.Err() != nil:
+	case e.committedSince(ended.begun):
+		e.probeNow()
+	default:
+		e.noteFailure(ended.err, CauseOf(ended.err), 0)
 	}
+}
+
+func (e *engine) committedSince(t time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.committed.After(t)
 }
 
 // write writes the probe document. If other servers are always faster, writes work.
