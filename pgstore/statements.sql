@@ -195,6 +195,20 @@ WITH gone AS (DELETE FROM {schema}.dibs_batches WHERE id IN (
   events AS (DELETE FROM {schema}.dibs_events e USING gone g WHERE e.batch = g.id)
 SELECT FROM gone
 
+-- Batches get their numbers later, and void ones never had a commit.
+-- name: add fence
+ALTER TABLE {schema}.dibs_batches ADD CONSTRAINT dibs_moved CHECK (seq IS NOT NULL OR live < 0) NOT VALID
+
+-- name: drop fence
+ALTER TABLE {schema}.dibs_batches DROP CONSTRAINT IF EXISTS dibs_moved
+
+-- name: put fence
+INSERT INTO {schema}.dibs_documents AS d (kind, id, rev, label, data) VALUES ($1, $2, 1, $3, $4)
+ON CONFLICT (kind, id) DO UPDATE SET rev = d.rev + 1, data = excluded.data
+
+-- name: remove fence
+DELETE FROM {schema}.dibs_documents WHERE kind = $1 AND id = $2
+
 -- name: notify
 SELECT pg_notify($1, '')
 
