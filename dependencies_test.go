@@ -69,11 +69,12 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},
-	{"internal/engine", "/ dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
+	{"internal/copier", "/ internal/backoff internal/record internal/snapshot internal/webhook"},
+	{"internal/engine", "/ internal/copier dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/spelling internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/core internal/demo internal/engine internal/health internal/server internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/server internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"encoding/hex"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -59,6 +60,31 @@ func (s *Store) Unfence(ctx context.Context) error {
 func (s *Store) changeFence(ctx context.Context, ops []clientv3.Op) error {
 	_, err := during(ctx, s, func() (*clientv3.TxnResponse, error) {
 		return s.transact(ctx, func(t clientv3.Txn) clientv3.Txn { return t.Then(ops...) })
+	})
+	return err
+}
+
+// cursorGap is how far behind the last cursor of another store ContinueAfter begins, in the unit
+// of orders, which is about a microsecond. Later, the orders of a copy follow those of its source
+// by themselves.
+const cursorGap = 1 << 32
+
+// ContinueAfter orders later events far behind a cursor of another prefix, of which this empty one
+// becomes a copy. A reader with any cursor of that prefix then gets all events here.
+func (s *Store) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
+	raw, err := hex.DecodeString(string(cursor))
+	if err != nil || len(raw) != positionSize {
+		return dibs.ErrBadCursor
+	}
+	_, err = during(ctx, s, func() (struct{}, error) {
+		for lost := range maxLost {
+			mark := s.clock.next(lost)
+			mark.order = max(mark.order, decodeNumber(raw[:orderSize])+cursorGap)
+			if moved, _, err := s.moveClock(ctx, mark); moved || err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, errContention
 	})
 	return err
 }

@@ -52,6 +52,22 @@ func (s *Store) Unfence(ctx context.Context) error {
 	})
 }
 
+// cursorGap is how far behind the last cursor of another store ContinueAfter begins: further than
+// that store gets while it is copied.
+const cursorGap = 1 << 32
+
+// ContinueAfter numbers later events far behind a cursor of another schema, of which this empty one
+// becomes a copy. A reader with any cursor of that schema then gets all events here.
+func (s *Store) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
+	at, err := parseCursor(cursor)
+	if err != nil {
+		return err
+	}
+	return s.changeFence(ctx, func() []call {
+		return []call{{text: s.sql.named("continue feed"), args: []any{at.seq + cursorGap}}}
+	})
+}
+
 // changeFence runs a transaction that changes the fence until it succeeds. All of them can run
 // twice.
 func (s *Store) changeFence(ctx context.Context, calls func() []call) error {

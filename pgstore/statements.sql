@@ -168,6 +168,9 @@ FROM places p WHERE e.batch = p.batch AND e.ord = p.ord
 -- name: head
 SELECT EXISTS (SELECT 1 FROM {schema}.dibs_batches WHERE seq IS NULL), (SELECT seq FROM {schema}.dibs_head)
 
+-- name: continue feed
+UPDATE {schema}.dibs_head SET seq = greatest(seq, $1::bigint)
+
 -- name: lock head
 SELECT seq FROM {schema}.dibs_head FOR UPDATE
 

@@ -65,6 +65,22 @@ func (s *Store) Unfence(ctx context.Context) error {
 	})
 }
 
+// cursorGap is how far behind the last cursor of another store ContinueAfter begins: further than
+// that store gets while it is copied.
+const cursorGap = 1 << 32
+
+// ContinueAfter numbers later events far behind a cursor of another SQLite file, of which this
+// empty one becomes a copy. A reader with any cursor of that file then gets all events here.
+func (s *Store) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
+	seq, err := parseCursor(cursor)
+	if err != nil {
+		return err
+	}
+	return s.withLock(ctx, func(ctx context.Context, conn *session) error {
+		return conn.exec(ctx, keepEnds, 0, seq+cursorGap)
+	})
+}
+
 // withLock runs change in a transaction that has the write lock.
 func (s *Store) withLock(ctx context.Context, change func(context.Context, *session) error) error {
 	if err := s.calls.Begin(ctx); err != nil {
