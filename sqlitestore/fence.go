@@ -77,7 +77,7 @@ func (s *Store) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
 		return err
 	}
 	return s.withLock(ctx, func(ctx context.Context, conn *session) error {
-		return conn.exec(ctx, keepEnds, 0, seq+cursorGap)
+		return conn.exec(ctx, keepEnds, int64(0), seq+cursorGap)
 	})
 }
 

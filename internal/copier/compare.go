@@ -62,12 +62,15 @@ func idOf(e *dibs.Event) eventID {
 	return eventID{e.ID, e.Rev, e.Kind, e.At, e.Namespace, e.Canonical}
 }
 
-// labelOf describes a record for a person.
+// labelOf returns what identifies a record for a person. It changes only if that was erased.
 func labelOf(r dibs.Record) string {
 	switch r := r.(type) {
 	case *dibs.NameRecord:
 		return r.Key()
 	case *dibs.EntityRecord:
+		if r.Entity == (dibs.Entity{}) {
+			return r.ID.String()
+		}
 		return r.Entity.String()
 	}
 	return record.Position(r).Label

@@ -84,6 +84,7 @@ type copying struct {
 	state          state
 	pageSize       int // of events that fit into one commit of the target
 	copied         int
+	difference     string                      // the last that was found, for an error
 	cursors        map[dibs.Cursor]dibs.Cursor // of the target, by those in documents of the source
 }
 
@@ -255,7 +256,7 @@ func (c *copying) finish(ctx context.Context) (Report, error) {
 		c.state.Done = present.Now
 		return report, c.commit(ctx, c.withState(dibs.Group{}))
 	}
-	return Report{}, fmt.Errorf("%w after %d attempts: %w", ErrDiffers, maxPasses, ErrInUse)
+	return Report{}, fmt.Errorf("%w after %d attempts, in %s: %w", ErrDiffers, maxPasses, c.difference, ErrInUse)
 }
 
 func (c *copying) tell(step Step, done int) {

@@ -182,21 +182,26 @@ func readOf(ref dibs.Ref, was dibs.Record) dibs.Read {
 // writeOf returns the write that makes a record of the target that of the source. Nil means that
 // it is absent.
 func writeOf(was, is dibs.Record) dibs.Write {
-	w := dibs.Write{Record: is}
 	if is == nil {
-		w = dibs.Write{Record: was, Delete: true}
+		name, _ := was.(*dibs.NameRecord)
+		return dibs.Write{Record: was, Delete: true, Was: stateOf(name), Yields: name != nil && name.State == dibs.Active}
 	}
-	before, _ := was.(*dibs.NameRecord)
-	after, _ := is.(*dibs.NameRecord)
-	if before == nil && after == nil {
-		return w
+	w := dibs.Write{Record: is, Renew: was != nil && labelOf(was) != labelOf(is)} // it was forgotten
+	if after, ok := is.(*dibs.NameRecord); ok {
+		before, _ := was.(*dibs.NameRecord)
+		w.Was = dibs.Free
+		if before != nil {
+			w.Was = before.State
+			w.Yields = before.State == dibs.Active && (after.State != dibs.Active || after.Owner != before.Owner)
+		}
 	}
-	w.Was = dibs.Free
-	if before != nil {
-		w.Was = before.State
-		w.Yields = before.State == dibs.Active && (after == nil || after.State != dibs.Active || after.Owner != before.Owner)
-	}
-	// A forgotten name has another key.
-	w.Renew = before != nil && after != nil && (before.Namespace != after.Namespace || before.Canonical != after.Canonical)
 	return w
+}
+
+// stateOf returns the state of a name, and none of other records.
+func stateOf(n *dibs.NameRecord) dibs.State {
+	if n == nil {
+		return ""
+	}
+	return n.State
 }

@@ -64,7 +64,7 @@ func (c *copying) compareRecords(ctx context.Context, step Step, table snapshot.
 				c.tell(step, n.records)
 			}
 			switch {
-			case isOwn(both.source) || isOwn(both.target) || (is == nil && both.source != nil):
+			case staysBehind(both.source) || staysBehind(both.target) || (is == nil && both.source != nil):
 				n.records--
 			case is == nil || both.target == nil || !sameRecord(is, both.target):
 				n.different++
@@ -85,10 +85,10 @@ func (c *copying) wanted(step Step, r dibs.Record) (dibs.Record, error) {
 	return c.translated(step, d)
 }
 
-// isOwn reports whether a record belongs to the copy itself, and is on one side only.
-func isOwn(r dibs.Record) bool {
-	d, ok := r.(*dibs.Document)
-	return ok && (d.Kind == kindState || d.Kind == dibs.KindFence)
+// staysBehind reports whether a record belongs to the store, and not to what is copied. The routes
+// are copied: the target takes the place of the source among several parts.
+func staysBehind(r dibs.Record) bool {
+	return r != nil && snapshot.IsLocal(r) && r.Ref().Kind != snapshot.KindRoutes
 }
 
 // views runs fn on a view of each side.
@@ -186,6 +186,7 @@ func (c *copying) apply(ctx context.Context, changes []change) error {
 func (c *copying) groupOf(ctx context.Context, changes []change) (g dibs.Group, err error) {
 	for _, ch := range changes {
 		w := writeOf(ch.was, ch.is)
+		c.difference = fmt.Sprintf("the %s %s", ch.record().Ref().Kind, labelOf(ch.record()))
 		name, _ := ch.is.(*dibs.NameRecord)
 		if name != nil && (ch.was == nil || ch.rewrite || w.Renew) {
 			history, err := c.history(ctx, name.ID)

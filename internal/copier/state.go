@@ -9,13 +9,12 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
-// kindState is the kind of the document in the target that says how far the copy is. Every commit
+// stateRef is the address of the document in the target that says how far the copy is. Every commit
 // of the copier writes it, so that no event is copied twice.
-const kindState dibs.Kind = "copy"
-
-var stateRef = dibs.Ref{Kind: kindState, ID: dibs.ID{'c', 'o', 'p', 'y'}}
+var stateRef = dibs.Ref{Kind: snapshot.KindCopy, ID: dibs.ID{'c', 'o', 'p', 'y'}}
 
 // state is the document.
 type state struct {
@@ -57,7 +56,7 @@ func Unfinished(ctx context.Context, store dibs.Store) (from string, err error) 
 func (c *copying) withState(g dibs.Group) dibs.Group {
 	data, _ := json.Marshal(&c.state) // it never fails: texts and numbers
 	g.Reads = append(g.Reads, dibs.Read{Ref: stateRef, Rev: c.state.rev})
-	g.Writes = append(g.Writes, dibs.Write{Record: &dibs.Document{Kind: kindState, ID: stateRef.ID, Rev: c.state.rev + 1, Label: "copy", Data: data}})
+	g.Writes = append(g.Writes, dibs.Write{Record: &dibs.Document{Kind: stateRef.Kind, ID: stateRef.ID, Rev: c.state.rev + 1, Label: "copy", Data: data}})
 	return g
 }
 

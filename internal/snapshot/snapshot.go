@@ -74,13 +74,17 @@ const (
 	KindRoutes   dibs.Kind = "routes"  // which scopes the store has as one of several parts
 	KindProbe    dibs.Kind = "probe"   // that the store can be written to
 	KindProgress dibs.Kind = "loading" // how far a [Writer] has got: the store is not complete
+	KindCopy     dibs.Kind = "copy"    // how far a copy into the store has got
 )
 
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
 func IsLocal(record dibs.Record) bool {
-	kind := record.Ref().Kind
-	return kind == KindRoutes || kind == KindProbe || kind == KindProgress
+	switch record.Ref().Kind {
+	case KindRoutes, KindProbe, KindProgress, KindCopy, dibs.KindFence:
+		return true
+	}
+	return false
 }
 
 // Take takes a snapshot of a store. It fails with [dibs.ErrUnsupported] if the engine has none.
