@@ -134,7 +134,10 @@ func (s *Store) send(ctx context.Context, batch []*pendingGroup) error {
 			s.clock.learn(t.mark)
 			s.committed(ctx, t, answer.Header.Revision, func(i int) bool { return answer.Responses[i].GetResponseTxn().Succeeded })
 			return nil
-		case err == nil: // another server was faster
+		case err == nil: // another server was faster, or there is a fence
+			if err := s.fence.moved(answer.Responses[2]); err != nil {
+				return err
+			}
 			if final, err = s.learnClock(ctx, answer); err != nil {
 				return unavailable(err)
 			}
@@ -214,9 +217,9 @@ func (s *Store) request(t *transaction) *pb.TxnRequest {
 	}
 	before, final := s.isBefore(t.mark), s.isFinalBefore(t.mark.time+1)
 	return &pb.TxnRequest{
-		Compare: []*pb.Compare{before.GetCompare(), final.GetCompare()},
+		Compare: []*pb.Compare{before.GetCompare(), final.GetCompare(), s.fence.absent},
 		Success: then,
-		Failure: []*pb.RequestOp{get(s.keys.clock()), get(s.keys.finalUntil())}, // for learnClock
+		Failure: []*pb.RequestOp{get(s.keys.clock()), get(s.keys.finalUntil()), s.fence.read}, // for learnClock, and moved
 	}
 }
 

@@ -247,6 +247,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg: cfg, client: client, kv: clientv3.RetryKVClient(client), keys: keys{cfg.Prefix}, server: rand.Text()[:serverSize],
 		clock: &clock{wall: cfg.Now}, footprints: newFootprints(), stop: stop, running: running,
 	}
+	s.fence = newFence(s.keys)
 	s.skew = &skew{self: s.server, most: cfg.MaxSkew, joined: make(chan struct{}, 1), others: make(map[string]otherClock)}
 	if err := s.start(ctx); err != nil {
 		stop()

@@ -33,6 +33,7 @@ type Store struct {
 	client *clientv3.Client
 	kv     pb.KVClient // of the client, for requests as they are sent
 	keys   keys
+	fence  fence
 	maxOps int // --max-txn-ops of the servers
 
 	server      string // a random id of this process

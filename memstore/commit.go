@@ -21,6 +21,9 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	if fence, ok := s.records[keyOf(record.FenceRef)]; ok {
+		return nil, dibs.Moved(record.Place(fence))
+	}
 
 	outcomes := make([]dibs.Outcome, len(groups))
 	for i, group := range own {

@@ -143,6 +143,8 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 			c.outcomes[i] = dibs.Stale
 		}
 		return nil
+	case isFenced(err):
+		return c.store.moved(ctx)
 	case isInvalid(err):
 		if len(indexes) == 1 {
 			return c.staleOrInvalid(ctx, indexes[0], err)

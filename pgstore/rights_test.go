@@ -60,6 +60,9 @@ func TestDocumentedRights(t *testing.T) {
 	if events := must[dibs.EventPage](t)(reg.Events(ctx, dibs.FeedQuery{})).Events; len(events) == 0 {
 		t.Error("there are no events")
 	}
+	if err := store.Fence(ctx, "elsewhere"); err == nil || !strings.Contains(err.Error(), "connect as their owner") {
+		t.Errorf("a role that does not own the tables fences them: %v", err)
+	}
 	pool := must[*pgxpool.Pool](t)(pgxpool.New(ctx, u.String()))
 	defer pool.Close()
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

@@ -121,6 +121,9 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	c.updatePlaceholders()
 	c.chain()
 	if err := s.run(ctx, c.calls(s.sql)...); err != nil {
+		if isFenced(err) {
+			return nil, s.store.moved(ctx)
+		}
 		return nil, err
 	}
 	if !s.store.cfg.NoNotify {

@@ -22,7 +22,8 @@ var product = dibs.Entity{Type: "product", ID: "101"}
 // shop is a registry, and a table and connections of the program.
 type shop struct {
 	reg    *dibs.Registry
-	schema string
+	schema string // quoted
+	name   string // of the schema
 	begin  func(ctx context.Context, level string) (*callersTx, error)
 	pool   *pgxpool.Pool
 }
@@ -121,7 +122,7 @@ func openShop(t *testing.T, storeCfg pgstore.Config, cfg dibs.Config) *shop {
 			t.Error(err)
 		}
 	})
-	s := &shop{reg: reg, schema: pgx.Identifier{storeCfg.Schema}.Sanitize(), pool: pool}
+	s := &shop{reg: reg, schema: pgx.Identifier{storeCfg.Schema}.Sanitize(), name: storeCfg.Schema, pool: pool}
 	s.begin = ways["pgx"](pool)
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+s.schema+".products (id text PRIMARY KEY)"); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	finished = true
 	if err != nil || !written {
 		conn.rollback()
-		return outcomes, unavailable(err)
+		return outcomes, unavailable(asMoved(ctx, conn, err))
 	}
 	if err := conn.exec(ctx, commitTx); err != nil {
 		conn.rollback()

@@ -136,7 +136,7 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 		if s.run.exec(ctx, rollbackTo) != nil || s.run.exec(ctx, release) != nil {
 			return nil, fmt.Errorf("%w: %w", errTxOver, err)
 		}
-		return nil, txError(err)
+		return nil, txError(asMoved(ctx, s.run, err))
 	}
 	if err := s.run.exec(ctx, release); err != nil {
 		return nil, txError(err)

@@ -23,7 +23,11 @@ var product = dibs.Entity{Type: "product", ID: "101"}
 // openShared returns a registry, and a pool of the caller on the same file.
 func openShared(t *testing.T, txlock string) (*dibs.Registry, *sql.DB) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "shop.db")
+	return openSharedAt(t, filepath.Join(t.TempDir(), "shop.db"), txlock)
+}
+
+func openSharedAt(t *testing.T, path, txlock string) (*dibs.Registry, *sql.DB) {
+	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
 	if err != nil {
 		t.Fatal(err)

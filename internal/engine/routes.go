@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/copier"
 	"github.com/calldibs/dibs/routestore"
 )
 
@@ -41,7 +42,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	var opening sync.WaitGroup
 	for i, route := range routes {
 		opening.Go(func() {
-			if stores[i], errs[i] = Open(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
+			if stores[i], errs[i] = openWhole(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
 				errs[i] = fmt.Errorf("store %q: %w", route.Name, errs[i])
 			}
 		})
@@ -76,6 +77,22 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	return nil, err
 }
 
+// openWhole opens a store, and refuses one that is not completely copied yet.
+func openWhole(ctx context.Context, address string) (dibs.Store, error) {
+	store, err := Open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	from, err := copier.Unfinished(ctx, store)
+	if err == nil && from != "" {
+		err = fmt.Errorf("%s is an unfinished copy of %s: run dibs copy again until it succeeds", Redacted(address), from)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
 // routes returns the routes and that of the default store.
 func (l Layout) routes() []Route {
 	others := Route{Name: DefaultStore, Scopes: []string{routestore.Everything}, Store: l.Store}
@@ -93,7 +110,7 @@ func (l Layout) Addresses() (addresses []string) {
 // OpenDefaultStore opens the store for what has no scope, such as API keys. It may be one of several
 // stores, but must be the default one.
 func OpenDefaultStore(ctx context.Context, address string) (dibs.Store, error) {
-	store, err := Open(ctx, address)
+	store, err := openWhole(ctx, address)
 	if err != nil {
 		return nil, err
 	}

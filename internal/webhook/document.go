@@ -141,3 +141,43 @@ func update(ctx context.Context, store dibs.Store, docs []anyDoc, decide func(c 
 		return c.group, err
 	})
 }
+
+// Translate returns a document with translated cursors, for a registry that moves to a store with
+// other ones. Documents without cursors are returned as they are, also those that are not of a
+// webhook. The empty cursor, which is the beginning of every feed, is not translated.
+func Translate(d *dibs.Document, translate func(dibs.Cursor) (dibs.Cursor, error)) (*dibs.Document, error) {
+	switch d.Kind {
+	case kindState:
+		return translated(d, func(s *state) (cursors []*dibs.Cursor) {
+			cursors = append(cursors, &s.Cursor)
+			for i := range s.Waiting {
+				cursors = append(cursors, &s.Waiting[i].After, &s.Waiting[i].Cursor)
+			}
+			return cursors
+		}, translate)
+	case kindDeadLetter:
+		return translated(d, func(l *DeadLetter) []*dibs.Cursor { return []*dibs.Cursor{&l.After, &l.Cursor} }, translate)
+	default:
+		return d, nil
+	}
+}
+
+func translated[T any](from *dibs.Document, cursorsOf func(*T) []*dibs.Cursor, translate func(dibs.Cursor) (dibs.Cursor, error)) (*dibs.Document, error) {
+	var d doc[T]
+	if err := d.decode(from); err != nil {
+		return nil, err
+	}
+	for _, cursor := range cursorsOf(&d.content) {
+		if *cursor == "" {
+			continue
+		}
+		to, err := translate(*cursor)
+		if err != nil {
+			return nil, err
+		}
+		*cursor = to
+	}
+	to := *from
+	to.Data = d.record().Data
+	return &to, nil
+}

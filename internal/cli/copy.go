@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/copier"
+	"github.com/calldibs/dibs/internal/engine"
+)
+
+// copying is one run of "dibs copy".
+type copying struct {
+	session  *session
+	from, to string
+	place    string
+	cursor   string // to translate
+	noFence  bool
+	abandon  bool
+	yes      bool
+
+	progress progress
+	step     copier.Step
+}
+
+func (s *session) copyCommand() *cobra.Command {
+	c := &copying{session: s}
+	cmd := s.command("copy", func(ctx context.Context, _ []string) (*answer, error) { return c.run(ctx) })
+	flags := cmd.Flags()
+	flags.StringVar(&c.from, "from", "", "the `store` to copy: sqlite:dibs.db, postgres://…, etcd://…")
+	flags.StringVar(&c.to, "to", "", "the new `store`, which is empty")
+	flags.StringVar(&c.place, "place", "", "what callers of --from are told: the new `address` (default: --to without its password)")
+	flags.BoolVar(&c.noFence, "no-fence", false, "copy and catch up only; run it again without this to finish")
+	flags.BoolVar(&c.abandon, "abandon", false, "give up a copy that is not finished: --from takes changes again")
+	flags.StringVar(&c.cursor, "cursor", "", "print the `cursor` in --to for one of --from, after the copy")
+	yesVar(cmd, &c.yes)
+	cmd.MarkFlagsMutuallyExclusive("no-fence", "abandon", "cursor")
+	return cmd
+}
+
+func (c *copying) run(ctx context.Context) (_ *answer, err error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if err := engine.MustExist(ctx, c.from); err != nil {
+		return nil, err
+	}
+	if c.abandon || c.cursor != "" {
+		if err := engine.MustExist(ctx, c.to); err != nil {
+			return nil, err
+		}
+	}
+	source, err := engine.Open(ctx, c.from)
+	if err != nil {
+		return nil, fmt.Errorf("--from: %w", err)
+	}
+	defer c.session.close(source, &err)
+	target, err := engine.Open(ctx, c.to)
+	if err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	defer c.session.close(target, &err)
+	switch options := c.options(); {
+	case c.cursor != "":
+		return c.translate(ctx, source, target)
+	case c.abandon:
+		return c.giveUp(ctx, source, target, options)
+	default:
+		return c.copy(ctx, source, target, options)
+	}
+}
+
+func (c *copying) check() error {
+	if c.from == "" || c.to == "" {
+		return usage("copy from one store to another: --from and --to")
+	}
+	if c.session.flags.store != "" || c.session.flags.server != "" || c.session.flags.config != "" {
+		return usage("--store, --server and --config have no meaning here: use --from and --to")
+	}
+	for _, address := range []*string{&c.from, &c.to} {
+		if err := engine.Check(*address); err != nil {
+			return usage("%w", err)
+		}
+		if *address == "mem:" {
+			return usage("mem: is lost with the process: use another engine")
+		}
+		if file, ok := strings.CutPrefix(*address, "sqlite:"); ok { // callers elsewhere are told the place
+			path, err := filepath.Abs(file)
+			if err != nil {
+				return usage("%w", err)
+			}
+			*address = "sqlite:" + path
+		}
+	}
+	if c.from == c.to {
+		return usage("--from and --to are the same store")
+	}
+	return nil
+}
+
+func (c *copying) options() copier.Options {
+	return copier.Options{
+		From: engine.Redacted(c.from), Place: cmp.Or(c.place, engine.Redacted(c.to)),
+		NoFence: c.noFence, Progress: c.tell,
+	}
+}
+
+func (c *copying) copy(ctx context.Context, source, target dibs.Store, o copier.Options) (*answer, error) {
+	if !c.noFence {
+		if err := c.session.sure(c.yes, fmt.Sprintf("When the copy has caught up, %s refuses all changes:\nits servers tell their callers that the registry has moved to %s.",
+			o.From, o.Place)); err != nil {
+			return nil, err
+		}
+	}
+	report, err := copier.Run(ctx, source, target, o)
+	c.progress.end()
+	switch {
+	case errors.Is(err, copier.ErrNotEmpty), errors.Is(err, copier.ErrOther), errors.Is(err, copier.ErrMoved):
+		return nil, usage("%w", err)
+	case err != nil:
+		return nil, fmt.Errorf("%w\n  what was copied is kept: run the command again to go on, or give up with --abandon", err)
+	}
+	if c.session.json {
+		return nil, c.event("done", report)
+	}
+	return &answer{text: func(p *printer) { c.tellReport(p, report, o) }}, nil
+}
+
+func (c *copying) tellReport(p *printer, r copier.Report, o copier.Options) {
+	switch {
+	case r.Earlier:
+		p.line("The copy was finished before: the registry is at %s.", o.Place)
+		return
+	case c.noFence:
+		p.line("%s has everything of %s up to a moment ago. Run the command again without --no-fence to finish.", engine.Redacted(c.to), o.From)
+		return
+	}
+	p.line("%s, %s, %s and %s: the same on both sides.", count(r.Names, "name", "names"), count(r.Entities, "entity", "entities"),
+		count(r.Documents, "document", "documents"), count(r.Events, "event", "events"))
+	if r.Refused > 0 {
+		p.line("Changes were refused for %s until the copy was complete.", r.Refused.Round(10*time.Millisecond))
+	}
+	p.line("")
+	p.line("%s takes no more changes, and names the new place: %s", o.From, o.Place)
+	p.line("Start the servers there: dibs serve --store %s", engine.Redacted(c.to))
+	p.line("Readers of events with a cursor of their own: dibs copy --cursor CURSOR, see docs/moving.md.")
+}
+
+func (c *copying) giveUp(ctx context.Context, source, target dibs.Store, o copier.Options) (*answer, error) {
+	if err := copier.Abandon(ctx, source, target, o); err != nil {
+		if errors.Is(err, copier.ErrDone) || errors.Is(err, copier.ErrMoved) {
+			return nil, usage("%w", err)
+		}
+		return nil, err
+	}
+	return &answer{map[string]string{"store": o.From}, func(p *printer) {
+		p.line("%s takes changes. What was copied to %s is of no use now: delete it.", o.From, engine.Redacted(c.to))
+	}}, nil
+}
+
+func (c *copying) translate(ctx context.Context, source, target dibs.Store) (*answer, error) {
+	cursor, err := copier.Translate(ctx, source, target, dibs.Cursor(c.cursor))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{map[string]dibs.Cursor{"cursor": cursor}, func(p *printer) { p.line("%s", cursor) }}, nil
+}
+
+// tell shows the progress: a bar for each step on a terminal, lines elsewhere, events with --json.
+func (c *copying) tell(step copier.Step, done int) {
+	p := &c.progress
+	if step != c.step {
+		c.step = step
+		p.begin(c.session, string(step), nil)
+		p.shown = time.Time{} // a step is shown at once
+	}
+	rate := thousands(int(float64(done) / max(time.Since(p.began).Seconds(), 0.001)))
+	switch {
+	case p.bar != nil:
+		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s, %s/s", step, thousands(done), rate))
+	case time.Since(p.shown) < progressEvery:
+	case c.session.json:
+		p.shown = time.Now()
+		_ = c.event(string(step), map[string]int{"done": done})
+	case done == 0:
+		p.shown = time.Now()
+		fmt.Fprintf(c.session.Stderr, "%s\n", step)
+	default:
+		p.shown = time.Now()
+		fmt.Fprintf(c.session.Stderr, "%s: %s, %s/s\n", step, thousands(done), rate)
+	}
+}
+
+// event writes an event for programs.
+func (c *copying) event(kind string, detail any) error {
+	return c.session.encode(struct {
+		Event  string `json:"event"`
+		Detail any    `json:"detail"`
+	}{kind, detail}, "")
+}
