@@ -31,6 +31,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/document", "/ internal/backoff"},
 	{"internal/record", "/"},
 	{"internal/sqlrow", "/ internal/record"},
+	{"internal/snapshot", "/ internal/backoff internal/record"},
 	{"internal/wake", ""},
 	{"internal/spelling", ""},
 	{"internal/tlsfiles", ""},
@@ -44,11 +45,11 @@ var mayImport = []struct{ folder, packages string }{
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
-	{"memstore", "/ internal/record internal/backoff"},
-	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff"},
-	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
-	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
-	{"routestore", "/ internal/document internal/record internal/backoff"},
+	{"memstore", "/ internal/record internal/backoff internal/snapshot"},
+	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff internal/snapshot"},
+	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff internal/snapshot"},
+	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation internal/snapshot"},
+	{"routestore", "/ internal/document internal/record internal/backoff internal/snapshot"},
 
 	// What stands on a Registry.
 	{"witness", "/ internal/exactjson"},
@@ -65,7 +66,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/access", "/"},
 	{"internal/auth", "/ internal/access internal/document internal/exactjson"},
 	{"internal/limit", "internal/generation"},
-	{"internal/health", "/ internal/document"},
+	{"internal/health", "/ internal/document internal/snapshot"},
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},
@@ -77,7 +78,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.
-	{"storetest", "/"},
+	{"storetest", "/ internal/snapshot"},
 	{"internal/logtest", ""},
 	{"internal/parallel", ""},
 	{"internal/authtest", "/"},

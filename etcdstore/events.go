@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -85,14 +86,28 @@ const maxTransactions = 64
 // feedPage reads the next events of all names: at most limit, in order, without a gap. Absent
 // ones are nil. It returns the position of the last one.
 func (s *Store) feedPage(ctx context.Context, after string, limit int) (events []*dibs.Event, last string, more bool, err error) {
-	prefix := s.keys.feed()
-	from := prefix + after[:min(len(after), orderSize)] // there may be more events of the same transaction
-	found, at, err := s.scan(ctx, from, prefixEnd(prefix), min(limit+1, maxTransactions))
+	found, at, err := s.scan(ctx, s.feedFrom(after), prefixEnd(s.keys.feed()), min(limit+1, maxTransactions))
 	if err != nil {
 		return nil, "", false, err
 	}
+	places, last, more := s.placesIn(found, after, limit)
+	events, err = s.findEvents(ctx, places, at)
+	if isCompacted(err) {
+		events, err = s.findEvents(ctx, places, 0) // later an event can only be deleted or redacted
+	}
+	return events, last, more, err
+}
+
+// feedFrom returns the first key of the feed that may have events after a position: there may be
+// more of the same transaction.
+func (s *Store) feedFrom(after string) string {
+	return s.keys.feed() + after[:min(len(after), orderSize)]
+}
+
+// placesIn returns where the events after a position are: at most limit, and whether there are more.
+func (s *Store) placesIn(found *etcdserverpb.RangeResponse, after string, limit int) (places []place, last string, more bool) {
+	prefix := s.keys.feed()
 	last, more = after, found.More
-	var places []place
 	for _, kv := range found.Kvs {
 		for index, id := range idsIn(kv.Value) {
 			p := positionIn(string(kv.Key[len(prefix):]), index)
@@ -106,11 +121,7 @@ func (s *Store) feedPage(ctx context.Context, after string, limit int) (events [
 			last, places = p, append(places, place{id, p})
 		}
 	}
-	events, err = s.findEvents(ctx, places, at)
-	if isCompacted(err) {
-		events, err = s.findEvents(ctx, places, 0) // later an event can only be deleted or redacted
-	}
-	return events, last, more, err
+	return places, last, more
 }
 
 // place is where an event is: its name, and its position in the feed.

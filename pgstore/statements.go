@@ -53,6 +53,10 @@ func newStatements(schema, clock string) *statements {
 	const provisional = "coalesce(b.seq, {unnumbered} + b.stamp)"
 	s.texts["page in tx"] = "SELECT * FROM ((" + s.texts["page"] + ") UNION ALL (" +
 		strings.NewReplacer("{seq}", provisional, "{included}", "b.seq IS NULL").Replace(page) + ")) u ORDER BY 1, 2 LIMIT $3"
+	// A snapshot reads batches that have got their numbers since.
+	s.texts["page in snapshot"] = strings.NewReplacer("{seq}", "($4::bigint + array_position($5::uuid[], b.id))", "{included}", "b.id = ANY ($5::uuid[])").Replace(page)
+	number := s.texts["number"]
+	s.texts["number"], s.texts["number some"] = strings.ReplaceAll(number, "{which}", ""), strings.ReplaceAll(number, "{which}", " AND id = ANY ($2::uuid[])")
 	s.texts["history in tx"] = strings.NewReplacer("{seq}", provisional, "{included}", "true").Replace(history)
 	fill := strings.NewReplacer("{schema}", s.schema, "{clock}", s.clock, "{unnumbered}", strconv.FormatInt(unnumbered, 10),
 		"{names}", names.reading("n"), "{entities}", entities.reading("e"), "{documents}", documents.reading("d"),

@@ -168,14 +168,31 @@ FROM places p WHERE e.batch = p.batch AND e.ord = p.ord
 -- name: head
 SELECT EXISTS (SELECT 1 FROM {schema}.dibs_batches WHERE seq IS NULL), (SELECT seq FROM {schema}.dibs_head)
 
+-- What a snapshot begins with: the time, the last number, and the batches without one in the order
+-- in which they will have one.
+-- name: begin snapshot
+SELECT {clock}, (SELECT seq FROM {schema}.dibs_head),
+  ARRAY(SELECT id FROM {schema}.dibs_batches WHERE seq IS NULL ORDER BY stamp, id)
+
+-- Pages of a snapshot.
+-- name: names after
+SELECT {names} FROM {schema}.dibs_name_rows n WHERE n.id > $1 ORDER BY n.id LIMIT $2
+
+-- name: entities after
+SELECT {entities} FROM {schema}.dibs_entities e WHERE e.id > $1 ORDER BY e.id LIMIT $2
+
+-- name: documents after
+SELECT {documents} FROM {schema}.dibs_documents d WHERE (d.kind, d.id) > ($3::text COLLATE "C", $1) ORDER BY d.kind, d.id LIMIT $2
+
 -- name: lock head
 SELECT seq FROM {schema}.dibs_head FOR UPDATE
 
 -- A batch that rests on another has the higher stamp, and is never visible without it. So the
--- order of stamps puts it behind.
+-- order of stamps puts it behind. {which} selects all batches without a number, or those that a
+-- snapshot sees.
 -- name: number
 WITH p AS MATERIALIZED (SELECT id, counts, row_number() OVER (ORDER BY stamp, id) AS n
-    FROM (SELECT id, stamp, counts FROM {schema}.dibs_batches WHERE seq IS NULL ORDER BY stamp, id LIMIT $1) q),
+    FROM (SELECT id, stamp, counts FROM {schema}.dibs_batches WHERE seq IS NULL{which} ORDER BY stamp, id LIMIT $1) q),
   u AS (UPDATE {schema}.dibs_batches b SET seq = h.seq + p.n, counts = NULL FROM p, {schema}.dibs_head h WHERE b.id = p.id),
   h AS (UPDATE {schema}.dibs_head SET seq = seq + (SELECT count(*) FROM p) WHERE EXISTS (SELECT 1 FROM p)),
   c AS (INSERT INTO {schema}.dibs_counts AS c (namespace, state, names)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/document"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
 // Everything is the pattern of the default part, which has all scopes that no other part has.
@@ -148,7 +149,7 @@ func (t *table) checkFollows(former map[string][]string) error {
 }
 
 // kindRoutes is the kind of the document with the routes, which every part stores.
-const kindRoutes dibs.Kind = "routes"
+const kindRoutes = snapshot.KindRoutes
 
 var routesRef = func() dibs.Ref {
 	sum := sha256.Sum256([]byte("routes"))

@@ -123,7 +123,7 @@ func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (rec
 		})
 	}
 	if begin && (len(ids) > 1 || len(refs) > maxBatch) {
-		err = snapshot(ctx, run, read)
+		err = inTransaction(ctx, run, read)
 	} else {
 		err = read()
 	}

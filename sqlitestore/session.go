@@ -115,8 +115,8 @@ var (
 	rollbackTx = newStatement("ROLLBACK")
 )
 
-// snapshot runs fn in a read transaction, which sees one moment.
-func snapshot(ctx context.Context, run runner, fn func() error) error {
+// inTransaction runs fn in a read transaction, which sees one moment.
+func inTransaction(ctx context.Context, run runner, fn func() error) error {
 	if err := run.exec(ctx, beginRead); err != nil {
 		return err
 	}

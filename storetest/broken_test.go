@@ -15,7 +15,7 @@ type broken struct {
 
 func brokenStores() []broken {
 	return slices.Concat(brokenLoads(), brokenFields(), brokenCommits(), brokenBusy(), brokenAwaits(), brokenGroups(), brokenForgetting(), brokenScans(), brokenLists(),
-		brokenEvents(), brokenLives(), brokenDisks())
+		brokenEvents(), brokenSnapshots(), brokenLives(), brokenDisks())
 }
 
 // Each broken store must fail a case of the must that it breaks.

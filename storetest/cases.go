@@ -98,6 +98,12 @@ var cases = []testCase{
 	{"events-latest", "between two commits", eventsLatest},
 	{"events-latest", "among writers", eventsLatestAmongWriters},
 
+	// Snapshots of the whole store. They are optional: engines without them do not run these.
+	{"snapshot-records,snapshot-events", "everything, in pages", ofSources(snapshotShows)},
+	{"snapshot-moment,snapshot-writers", "no later commit", ofSources(snapshotMoment)},
+	{"snapshot-moment,snapshot-events,snapshot-writers", "among writers", ofSources(snapshotAmongWriters)},
+	{"snapshot-closed", "a store that closes", ofSources(snapshotClosed)},
+
 	// Concurrent calls, and calls that cannot be answered.
 	{"concurrent", "all methods at once", concurrent},
 	{"unavailable", "an unreachable engine", unavailable},

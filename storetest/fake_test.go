@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -31,6 +32,8 @@ type fake struct {
 	await  func(context.Context, []dibs.Ref, dibs.Instant) error
 	latest func(context.Context) (dibs.Cursor, error)
 	close  func() error
+
+	snapshot func(context.Context) (snapshot.View, error)
 }
 
 func newFake(data dibs.Store) *fake {
@@ -39,6 +42,7 @@ func newFake(data dibs.Store) *fake {
 		await: data.Await, owned: data.Owned, list: data.List, count: data.Count, events: data.Events, latest: data.Latest,
 	}
 	f.commit = f.commitFree
+	f.snapshot = func(ctx context.Context) (snapshot.View, error) { return snapshot.Take(ctx, data.(*disk).Store) }
 	f.before = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -161,6 +165,14 @@ func (f *fake) Latest(ctx context.Context) (dibs.Cursor, error) {
 		return "", err
 	}
 	return f.latest(ctx)
+}
+
+func (f *fake) Snapshot(ctx context.Context) (snapshot.View, error) {
+	ctx, err := f.before(ctx, "Snapshot")
+	if err != nil {
+		return nil, err
+	}
+	return f.snapshot(ctx)
 }
 
 func (f *fake) Close() error { return f.close() }

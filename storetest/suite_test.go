@@ -16,12 +16,16 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// contract returns the ids of the musts in the comments of dibs.Store.
+// contract returns the ids of the musts in the comments of dibs.Store and of snapshot.Source.
 func contract(t *testing.T) []string {
 	t.Helper()
-	source, err := os.ReadFile("../store.go")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, path := range []string{"../store.go", "../internal/snapshot/snapshot.go"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	var ids []string
 	// Links to identifiers, such as [ErrUnavailable], contain capitals.

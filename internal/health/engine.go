@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
 // diagnoser is an optional interface of engines that know why a commit is not answered.
@@ -179,6 +180,8 @@ var (
 	_ dibs.Waker    = (*engine)(nil)
 	_ dibs.Clock    = (*engine)(nil)
 	_ dibs.Parallel = (*engine)(nil)
+
+	_ snapshot.Source = (*engine)(nil)
 )
 
 // reading makes a call that only reads, unless the engine is known to be unreachable.
@@ -237,6 +240,11 @@ func (e *engine) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Even
 
 func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return reading(ctx, e, func() (dibs.Cursor, error) { return e.Store.Latest(ctx) })
+}
+
+// Snapshot takes a snapshot of the engine, if the engine can.
+func (e *engine) Snapshot(ctx context.Context) (snapshot.View, error) {
+	return reading(ctx, e, func() (snapshot.View, error) { return snapshot.Take(ctx, e.Store) })
 }
 
 // Ping checks that the engine answers.

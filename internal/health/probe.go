@@ -8,10 +8,11 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/document"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
 // kindProbe is the kind of the document that probes write. All servers on an engine share it.
-const kindProbe dibs.Kind = "probe"
+const kindProbe = snapshot.KindProbe
 
 var probeRef = func() dibs.Ref {
 	sum := sha256.Sum256([]byte("probe"))

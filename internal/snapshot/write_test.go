@@ -1,0 +1,141 @@
+package snapshot_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
+	"github.com/calldibs/dibs/internal/snapshot"
+	"github.com/calldibs/dibs/memstore"
+)
+
+// populated returns a store with some names, entities, documents and events.
+func populated(t *testing.T, names int) *memstore.Store {
+	t.Helper()
+	store := memstore.New(memstore.Config{})
+	registry, err := embedded.Open(store, dibs.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range names {
+		owner := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+		if _, err := registry.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: owner}); err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 0 {
+			if _, err := registry.Archive(t.Context(), dibs.Archive{Entity: owner}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return store
+}
+
+// fill writes what a view shows, up to a number of items; a negative number means all.
+func fill(ctx context.Context, view snapshot.View, target dibs.Store, items int) error {
+	w, err := snapshot.NewWriter(ctx, target, "test")
+	if err != nil {
+		return err
+	}
+	for _, table := range snapshot.Tables {
+		for record, err := range view.Records(ctx, table) {
+			if items--; err != nil || items == -1 {
+				return errors.Join(err, w.Flush(ctx))
+			}
+			if err := w.Record(ctx, record); err != nil {
+				return err
+			}
+		}
+	}
+	for event, err := range view.Events(ctx, "") {
+		if items--; err != nil || items == -1 {
+			return errors.Join(err, w.Flush(ctx))
+		}
+		if err := w.Event(ctx, event); err != nil {
+			return err
+		}
+	}
+	return w.Finish(ctx)
+}
+
+// content returns everything in a store as text, without the cursors of events.
+func content(t *testing.T, store dibs.Store) string {
+	t.Helper()
+	view, err := snapshot.Take(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	var b strings.Builder
+	for _, table := range snapshot.Tables {
+		for record, err := range view.Records(t.Context(), table) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%+v\n", record)
+		}
+	}
+	for event, err := range view.Events(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		event.Cursor = ""
+		fmt.Fprintf(&b, "%+v\n", event)
+	}
+	return b.String()
+}
+
+// A writer that was stopped anywhere goes on where it was, and ends with everything exactly once.
+func TestWriterGoesOn(t *testing.T) {
+	t.Parallel()
+	source := populated(t, 30)
+	view, err := snapshot.Take(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := content(t, source)
+	for stop := range 120 {
+		target := memstore.New(memstore.Config{})
+		for _, items := range []int{stop / 2, stop, -1} {
+			if err := fill(t.Context(), view, target, items); err != nil && !errors.Is(err, snapshot.ErrNotEmpty) {
+				t.Fatal(err)
+			}
+		}
+		if got := content(t, target); got != want {
+			t.Fatalf("stopped after %d items:\n%s\nwant\n%s", stop, got, want)
+		}
+		if loading, err := snapshot.IsLoading(t.Context(), target); loading || err != nil {
+			t.Fatalf("still loading: %v, %v", loading, err)
+		}
+	}
+}
+
+// A target that has something is refused, and is left as it is.
+func TestWriterRefuses(t *testing.T) {
+	t.Parallel()
+	target := populated(t, 1)
+	before := content(t, target)
+	_, err := snapshot.NewWriter(t.Context(), target, "test")
+	if !errors.Is(err, snapshot.ErrNotEmpty) || !strings.Contains(err.Error(), "slug:name-0") {
+		t.Errorf("a target with a name: %v", err)
+	}
+	if after := content(t, target); after != before {
+		t.Errorf("the target has changed: %s", after)
+	}
+
+	target = memstore.New(memstore.Config{})
+	view, err := snapshot.Take(t.Context(), populated(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(t.Context(), view, target, 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := snapshot.NewWriter(t.Context(), target, "another"); !errors.Is(err, snapshot.ErrOtherSource) {
+		t.Errorf("a target with a part of something else: %v", err)
+	}
+}
