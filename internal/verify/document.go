@@ -98,7 +98,7 @@ func (c *checker) quota(d *dibs.Document) {
 		return
 	}
 	for _, hold := range content.Holds {
-		if hold.Until != 0 && hold.Until <= c.now.Add(slack) {
+		if hold.Until != 0 && hold.Until <= c.soon {
 			continue
 		}
 		c.fact.begin(subject{aboutName, hold.ID}, tagQuota)

@@ -4,14 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/calldibs/dibs"
 )
-
-// slack is how much later a state has to end to count as not over: what ends about now may be over
-// in one record and not yet in another.
-const slack = time.Minute
 
 // name checks a name's row by itself, and says what it is to others.
 func (c *checker) name(n *dibs.NameRecord) {
@@ -213,12 +208,12 @@ func (c *checker) emitRow(n *dibs.NameRecord, s *space) {
 	row := nameRow{
 		label: label{n.Namespace, n.Canonical}, value: n.Value, rev: n.Rev, now: snapshotOf(n),
 		byHash: s.blind && !isTombstone(n) && n.ID != dibs.NameID(n.Namespace, n.Canonical),
-		taken:  isTakenAt(n, c.now.Add(slack)), links: dibs.EncodeLinks(n.Links),
+		taken:  isTakenAt(n, c.soon), links: dibs.EncodeLinks(n.Links),
 	}
 	if n.State == dibs.Active {
 		row.slot, row.owner = slotOf(n), dibs.EntityID(n.Scope, n.Owner)
 	}
-	if live := n.State == dibs.Suspect || n.Terms.Witnessed || n.ExpiresAt > c.now.Add(slack); live && n.Terms.Counted &&
+	if live := n.State == dibs.Suspect || n.Terms.Witnessed || n.ExpiresAt > c.soon; live && n.Terms.Counted &&
 		(n.State == dibs.Held || n.State == dibs.Suspect) {
 		row.quota = n.Namespace + "/" + n.Principal
 		if !n.Terms.Witnessed {

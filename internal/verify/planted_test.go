@@ -1,13 +1,17 @@
 package verify_test
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/extsort"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/verify"
 	"github.com/calldibs/dibs/memstore"
@@ -281,5 +285,57 @@ func TestWrongPart(t *testing.T) {
 	list, _ := findings(t, read(t, store), verify.Options{InPart: func(scope string) bool { return scope == "" }})
 	if !sameFindings(list, []string{"part floor acme.slug", "part user/ann in acme", "part acme.slug:ann"}) {
 		t.Errorf("found %q", list)
+	}
+}
+
+// TestDocumentation checks that the page has every check.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/verifying.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range verify.Checks {
+		if row := "| `" + check.ID + "` | " + check.Promise + " | " + check.Advice + " |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/verifying.md has no row\n%s", row)
+		}
+	}
+}
+
+// TestFactsOnDisk checks that a store whose facts do not fit into memory has the same findings.
+func TestFactsOnDisk(t *testing.T) {
+	t.Parallel()
+	store, _ := lived(t)
+	moment := read(t, store)
+	if list, _ := findings(t, moment, verify.Options{Sorter: extsort.Sorter{Memory: 1000}}); len(list) > 0 {
+		t.Errorf("found %q", list)
+	}
+	moment.entity("carl").Active = nil
+	if list, _ := findings(t, moment, verify.Options{Sorter: extsort.Sorter{Memory: 1000}}); !sameFindings(list, []string{"active slug:confirmed"}) {
+		t.Errorf("found %q", list)
+	}
+}
+
+// TestStops checks that a run ends with the error of the store, of the caller, and of its context.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	store, _ := lived(t)
+	moment := read(t, store)
+	moment.entity("carl").Active = nil
+	full := errors.New("the disk is full")
+	if _, err := verify.Store(t.Context(), moment, verify.Options{Found: func(verify.Finding) error { return full }}); !errors.Is(err, full) {
+		t.Errorf("an error of Found: %v", err)
+	}
+	if _, err := verify.Store(t.Context(), moment, verify.Options{Sorter: extsort.Sorter{Memory: 100, Folder: t.TempDir() + "/none"}}); err == nil {
+		t.Error("a folder that is not there is no error")
+	}
+	view, err := snapshot.Take(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := verify.Store(ctx, view, verify.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func (c *checker) checkCanonical(n *dibs.NameRecord, s *space) {
 	if !s.inForce {
 		return
 	}
-	taken := isTakenAt(n, c.now.Add(slack))
+	taken := isTakenAt(n, c.soon)
 	if s.blind {
 		c.checkBlindLinks(n, s, taken)
 		return
