@@ -42,11 +42,8 @@ type span struct{ from, to uint32 }
 
 // Add adds an item, which the caller may then change.
 func (s *Sorter) Add(item []byte) error {
-	if s.arena == nil {
-		if s.Memory == 0 {
-			s.Memory = DefaultMemory
-		}
-		s.arena = make([]byte, 0, s.Memory)
+	if s.Memory == 0 {
+		s.Memory = DefaultMemory
 	}
 	// An item costs its bytes and its span.
 	if len(s.arena)+8*len(s.items)+len(item)+8 > s.Memory && len(s.items) > 0 {
