@@ -34,6 +34,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/snapshot", "/ internal/backoff internal/record"},
 	{"internal/wake", ""},
 	{"internal/spelling", ""},
+	{"internal/extsort", ""},
 	{"internal/tlsfiles", ""},
 	{"dashboard", ""},
 	{"dashboard/bundle", ""},
@@ -59,7 +60,8 @@ var mayImport = []struct{ folder, packages string }{
 	{"dibshttp", "/ internal/redirect internal/wire"},
 	{"dibsotel", "/"},
 	{"dibsotel/pgotel", "dibsotel"},
-	{"dibsimport", "/ embedded sqlitestore"},
+	{"dibsimport", "/ embedded internal/extsort sqlitestore"},
+	{"internal/verify", "/ internal/extsort internal/snapshot"},
 	{"internal/sqlsource", ""},
 
 	// The server.
@@ -75,7 +77,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/spelling internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/server internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.

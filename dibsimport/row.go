@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,6 +129,35 @@ func (m Mapping) checkNeeded() error {
 		}
 	}
 	return nil
+}
+
+// rowReader makes rows of the records of a source.
+type rowReader struct {
+	mapping  Mapping
+	resolved bool     // the mapping is
+	columns  []string // of the last record
+}
+
+// read makes a row of a record. The error says that the mapping does not fit the source; what is
+// wrong with the record alone is in the row.
+func (r *rowReader) read(source Source, record Record) (Row, error) {
+	mapping := r.mapping
+	switch columns := source.Columns(); {
+	case columns == nil:
+		r.columns = slices.Sorted(maps.Keys(record.Fields))
+		mapping = mapping.guess(r.columns)
+	case !r.resolved:
+		var err error
+		if mapping, err = mapping.Resolve(columns); err != nil {
+			return Row{}, err
+		}
+		r.mapping, r.columns, r.resolved = mapping, columns, true
+	}
+	row, err := mapping.row(record)
+	if err != nil {
+		row.unreadable = &dibs.Error{Code: dibs.CodeInvalidValue, Namespace: row.Namespace, Message: err.Error()}
+	}
+	return row, nil
 }
 
 // row reads a record by a resolved mapping. The error says what is wrong with the record.

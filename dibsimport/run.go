@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -81,14 +79,15 @@ func Run(ctx context.Context, registry *dibs.Registry, source Source, options Op
 	case options.OnConflict == Fail && !options.Plan.Complete():
 		return Report{}, ErrRefused
 	}
-	r := &runner{ctx: ctx, registry: registry, Options: options}
+	r := newRunner(ctx, registry, options)
 	return r.run(source)
 }
 
 // Plan says what Run would do: it enters the rows into a scratch registry. Lost is told of each row
 // that Run would lose. With Skip it is told of rows that come too late; Run loses the first ones too.
 func Plan(ctx context.Context, scratch *Scratch, source Source, options Options) (Report, error) {
-	r := &runner{ctx: ctx, registry: scratch.registry, Options: options, planning: true}
+	r := newRunner(ctx, scratch.registry, options)
+	r.planning = true
 	r.Plan, r.report.contested = nil, make(map[string]bool)
 	return r.run(source)
 }
@@ -99,11 +98,14 @@ type runner struct {
 	registry *dibs.Registry
 	planning bool // the registry is a scratch one
 	report   Report
-	resolved bool // the mapping is
-	columns  []string
+	rows     rowReader
 	batch    []Row
 	later    spool // rows that need others first
 	suffixes suffixes
+}
+
+func newRunner(ctx context.Context, registry *dibs.Registry, options Options) *runner {
+	return &runner{ctx: ctx, registry: registry, Options: options, rows: rowReader{mapping: options.Mapping}}
 }
 
 func (r *runner) run(source Source) (Report, error) {
@@ -133,23 +135,19 @@ func (r *runner) readAll(source Source) error {
 	}
 }
 
-func (r *runner) read(source Source, record Record) (err error) {
-	mapping := r.Mapping
-	switch columns := source.Columns(); {
-	case columns == nil:
-		r.columns = slices.Sorted(maps.Keys(record.Fields))
-		mapping = mapping.guess(r.columns)
-	case !r.resolved:
-		if mapping, err = mapping.Resolve(columns); err != nil {
-			return err
-		}
-		r.Mapping, r.columns, r.resolved = mapping, columns, true
+func (r *runner) read(source Source, record Record) error {
+	row, err := r.rows.read(source, record)
+	if err != nil {
+		return err
 	}
+	return r.take(row)
+}
+
+// take enters a row, or keeps it for later.
+func (r *runner) take(row Row) error {
 	r.report.Rows++
-	row, err := mapping.row(record)
 	switch {
-	case err != nil:
-		row.unreadable = &dibs.Error{Code: dibs.CodeInvalidValue, Namespace: row.Namespace, Message: err.Error()}
+	case row.unreadable != nil:
 	case row.AliasOf != "":
 		return r.later.add(row)
 	case row.Archived:
@@ -308,5 +306,5 @@ func (r *runner) lose(row Row, refusal *dibs.Error, other string) error {
 	if r.Lost == nil {
 		return nil
 	}
-	return r.Lost(Lost{Row: row, Columns: r.columns, Err: refusal, Other: other})
+	return r.Lost(Lost{Row: row, Columns: r.rows.columns, Err: refusal, Other: other})
 }

@@ -199,19 +199,36 @@ func (s *Store) Count(ctx context.Context, soon dibs.Instant) (dibs.Stats, error
 }
 
 func (s *Store) count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	found, at, err := s.labels(ctx, s.namesIn(states[1:]), "", "", 1, 0)
-	for err == nil && len(found) > 0 {
-		namespace, _, _ := strings.Cut(found[0].label, nul)
-		var counts []dibs.NameCount
-		if counts, found, err = s.countNamespace(ctx, namespace, at); err == nil {
-			stats.Names = append(stats.Names, counts...)
-		}
-	}
+	names, at, err := s.countNames(ctx, 0)
 	if err != nil {
 		return dibs.Stats{}, err
 	}
+	stats.Names = names
 	stats.EndingSoon, err = s.endingSoon(ctx, soon, at)
 	return stats, err
+}
+
+// countNames counts the names of all namespaces at one revision, 0 for the present one, and returns it.
+func (s *Store) countNames(ctx context.Context, at int64) (counts []dibs.NameCount, revision int64, err error) {
+	found, revision, err := s.labels(ctx, s.namesIn(states[1:]), "", "", 1, at)
+	if at != 0 {
+		revision = at
+	}
+	for err == nil && len(found) > 0 {
+		namespace, _, _ := strings.Cut(found[0].label, nul)
+		var more []dibs.NameCount
+		more, found, err = s.countNamespace(ctx, namespace, revision)
+		counts = append(counts, more...)
+	}
+	return counts, revision, err
+}
+
+// Counts returns how many names the listings have.
+func (v *view) Counts(ctx context.Context) ([]dibs.NameCount, error) {
+	return viewing(ctx, v, func() ([]dibs.NameCount, error) {
+		counts, _, err := v.store.countNames(ctx, v.at)
+		return counts, err
+	})
 }
 
 // countNamespace counts the names of a namespace, and finds the first name behind it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/snapshot"
 )
 
@@ -21,6 +22,7 @@ func (s *Store) Snapshot(ctx context.Context) (snapshot.View, error) {
 	for k, r := range s.records {
 		v.records[k] = r
 	}
+	v.counts = record.Counts(s.counts)
 	v.feed.last = s.feed.last
 	for _, e := range s.feed.all {
 		if !e.deleted {
@@ -34,6 +36,7 @@ func (s *Store) Snapshot(ctx context.Context) (snapshot.View, error) {
 type view struct {
 	now     dibs.Instant
 	records map[key]dibs.Record
+	counts  []dibs.NameCount
 	feed    feed
 }
 
@@ -42,6 +45,9 @@ func (v *view) Now() dibs.Instant { return v.now }
 func (v *view) Latest() dibs.Cursor { return v.feed.end() }
 
 func (v *view) Close() error { return nil }
+
+// Counts returns how many names the store counted.
+func (v *view) Counts(context.Context) ([]dibs.NameCount, error) { return v.counts, nil }
 
 func (v *view) Records(ctx context.Context, table snapshot.Table) iter.Seq2[dibs.Record, error] {
 	return func(yield func(dibs.Record, error) bool) {

@@ -57,18 +57,30 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
 	err = q.read(ctx, func() []call {
 		stats = dibs.Stats{}
-		return []call{{text: q.sql.named("count"), args: []any{int64(soon)}, scan: func(row scanner) error {
-			var c dibs.NameCount
-			err := row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
-			if c.State == "" {
-				stats.EndingSoon = c.Count
-			} else {
-				stats.Names = append(stats.Names, c)
-			}
-			return err
-		}}}
+		return []call{q.sql.count(soon, &stats)}
 	})
 	return stats, err
+}
+
+// count returns the call that counts names.
+func (s *statements) count(soon dibs.Instant, stats *dibs.Stats) call {
+	return call{text: s.named("count"), args: []any{int64(soon)}, scan: func(row scanner) error {
+		var c dibs.NameCount
+		err := row.Scan(&c.Namespace, (*string)(&c.State), &c.Count)
+		if c.State == "" {
+			stats.EndingSoon = c.Count
+		} else {
+			stats.Names = append(stats.Names, c)
+		}
+		return err
+	}}
+}
+
+// Counts returns how many names are counted, and not counted yet.
+func (v *view) Counts(ctx context.Context) ([]dibs.NameCount, error) {
+	var stats dibs.Stats
+	err := v.read(ctx, v.store.sql.count(0, &stats))
+	return stats.Names, err
 }
 
 // maxRows is the greatest number of rows for one statement. Distributed databases with the

@@ -121,6 +121,24 @@ func (v *view) Load(ctx context.Context, refs []dibs.Ref) (records []dibs.Record
 	return records, nil
 }
 
+// Counts returns what the parts count, if all of them do.
+func (v *view) Counts(ctx context.Context) (all []dibs.NameCount, err error) {
+	for _, own := range v.views {
+		counter, ok := own.(interface {
+			Counts(ctx context.Context) ([]dibs.NameCount, error)
+		})
+		if !ok {
+			return nil, dibs.ErrUnsupported
+		}
+		counts, err := counter.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, counts...)
+	}
+	return all, nil
+}
+
 // merge calls yield with the elements of several sequences, each of which is in order, until it returns
 // false. Of equal elements that of the first sequence comes first. After an error it ends.
 func merge[T any](all []iter.Seq2[T, error], before func(a, b T) bool, yield func(i int, element T, err error) bool) {

@@ -31,15 +31,24 @@ var selectCounts = newStatement(`
 
 // Count returns the stored counts, and the number of held names that are due soon.
 func (q *queries) Count(ctx context.Context, soon dibs.Instant) (stats dibs.Stats, err error) {
-	err = q.read(ctx, func(run runner) error {
-		return run.query(ctx, selectCounts, []any{int64(soon)}, func(row []driver.Value) error {
-			if row[0] == nil {
-				stats.EndingSoon = int(asInt(row[2]))
-			} else {
-				stats.Names = append(stats.Names, dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))})
-			}
-			return nil
-		})
-	})
+	err = q.read(ctx, func(run runner) error { return readCounts(ctx, run, soon, &stats) })
 	return stats, err
+}
+
+func readCounts(ctx context.Context, run runner, soon dibs.Instant, stats *dibs.Stats) error {
+	return run.query(ctx, selectCounts, []any{int64(soon)}, func(row []driver.Value) error {
+		if row[0] == nil {
+			stats.EndingSoon = int(asInt(row[2]))
+		} else {
+			stats.Names = append(stats.Names, dibs.NameCount{Namespace: asText(row[0]), State: dibs.State(asText(row[1])), Count: int(asInt(row[2]))})
+		}
+		return nil
+	})
+}
+
+// Counts returns the stored counts.
+func (v *view) Counts(ctx context.Context) ([]dibs.NameCount, error) {
+	var stats dibs.Stats
+	err := v.read(ctx, func() error { return readCounts(ctx, v.conn, 0, &stats) })
+	return stats.Names, err
 }

@@ -21,6 +21,7 @@ const (
 	ExitNotFound    = 4
 	ExitRefused     = 5
 	ExitUnavailable = 6
+	ExitFindings    = 7 // of verify
 )
 
 // knownErrors are the errors without a code of the library, and how they are reported.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsimport"
@@ -48,7 +49,20 @@ func (s *session) importCommand() *cobra.Command {
 		i.file = strings.Join(args, "")
 		return i.run(ctx)
 	})
-	flags, m := cmd.Flags(), &i.options.Mapping
+	flags := cmd.Flags()
+	mappingVar(flags, &i.options.Mapping)
+	flags.BoolVar(&i.options.Mapping.OverrideReserved, "override-reserved", false, "import reserved words too")
+	flags.StringVar(&i.format, "format", "", "csv, tsv or jsonl (default: by the file's `ending`)")
+	flags.StringVar(&i.from, "from", "", "read from this `database`: postgres://…, mysql://… or sqlite:file")
+	flags.StringVar(&i.query, "query", "", "the `SQL` query on --from, with an ORDER BY")
+	flags.StringVar((*string)(&i.options.OnConflict), "on-conflict", string(dibsimport.Fail), "what to do if a name is taken: fail, skip, first or suffix")
+	flags.StringVar(&i.lost, "lost", "", "write rows that are not imported to this `file`, .csv or .jsonl, to be edited and imported again")
+	flags.BoolVar(&i.dryRun, "dry-run", false, "show what would be done, without doing it")
+	return cmd
+}
+
+// mappingVar adds the flags that say what the columns of a source mean.
+func mappingVar(flags *pflag.FlagSet, m *dibsimport.Mapping) {
 	flags.StringVar(&m.Namespace, "namespace", "", "the `namespace` of all names")
 	flags.StringVar(&m.EntityType, "entity-type", "", "the `type` of all entities, such as user")
 	flags.StringVar(&m.Value, "value", "", "the `column` with the name")
@@ -58,14 +72,6 @@ func (s *session) importCommand() *cobra.Command {
 	flags.StringVar(&m.AliasOf, "alias-of", "", "the `column` with the active name that an old name redirects to")
 	flags.StringVar(&m.Archived, "archived", "", "the `column` that says whether the owner is archived")
 	flags.StringVar(&m.Since, "since", "", "the `column` with the time at which the owner got the name")
-	flags.BoolVar(&m.OverrideReserved, "override-reserved", false, "import reserved words too")
-	flags.StringVar(&i.format, "format", "", "csv, tsv or jsonl (default: by the file's `ending`)")
-	flags.StringVar(&i.from, "from", "", "read from this `database`: postgres://…, mysql://… or sqlite:file")
-	flags.StringVar(&i.query, "query", "", "the `SQL` query on --from, with an ORDER BY")
-	flags.StringVar((*string)(&i.options.OnConflict), "on-conflict", string(dibsimport.Fail), "what to do if a name is taken: fail, skip, first or suffix")
-	flags.StringVar(&i.lost, "lost", "", "write rows that are not imported to this `file`, .csv or .jsonl, to be edited and imported again")
-	flags.BoolVar(&i.dryRun, "dry-run", false, "show what would be done, without doing it")
-	return cmd
 }
 
 func (i *importing) run(ctx context.Context) (*answer, error) {

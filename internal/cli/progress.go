@@ -26,7 +26,7 @@ func (c *measuredFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// progress shows how far an import is: as a bar on a terminal, as lines elsewhere, as events with
+// progress shows how far an import or a check is: as a bar on a terminal, as lines elsewhere, as events with
 // --json.
 type progress struct {
 	session *session
@@ -62,13 +62,16 @@ func (p *progress) begin(s *session, what string, size *measuredFile) {
 	go p.bar.Render()
 }
 
-func (p *progress) tell(r dibsimport.Report) {
-	rate := thousands(int(float64(r.Rows) / time.Since(p.began).Seconds()))
+func (p *progress) tell(r dibsimport.Report) { p.show(r.Rows, "rows", r) }
+
+// show shows how many have been done, such as rows. The detail is for programs.
+func (p *progress) show(done int, of string, detail any) {
+	rate := thousands(int(float64(done) / time.Since(p.began).Seconds()))
 	if p.bar != nil {
 		if p.size != nil {
 			p.tracker.SetValue(min(p.size.read.Load(), p.size.size-1))
 		}
-		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s rows, %s/s", p.what, thousands(r.Rows), rate))
+		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s %s, %s/s", p.what, thousands(done), of, rate))
 		return
 	}
 	if time.Since(p.shown) < progressEvery {
@@ -77,12 +80,12 @@ func (p *progress) tell(r dibsimport.Report) {
 	p.shown = time.Now()
 	if p.session.json {
 		_ = p.session.encode(struct {
-			Event  string            `json:"event"`
-			Detail dibsimport.Report `json:"detail"`
-		}{p.what, r}, "")
+			Event  string `json:"event"`
+			Detail any    `json:"detail"`
+		}{p.what, detail}, "")
 		return
 	}
-	fmt.Fprintf(p.session.Stderr, "%s: %s rows, %s/s%s\n", p.what, thousands(r.Rows), rate, p.left())
+	fmt.Fprintf(p.session.Stderr, "%s: %s %s, %s/s%s\n", p.what, thousands(done), of, rate, p.left())
 }
 
 // left estimates how long the rest takes.

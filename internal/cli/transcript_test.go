@@ -159,6 +159,7 @@ var steadyText = []struct {
 	{regexp.MustCompile(`20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ`), "2026-03-01 12:00:00Z"},
 	{regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ`), "2026-03-01T12:00:00.000Z"},
 	{regexp.MustCompile(`"prefix": "[a-z2-7]{8}"`), `"prefix": "abcdefgh"`},
+	{regexp.MustCompile(`, in \d+(\.\d+)?m?s\.`), ", in 0s."},
 	{hookID, "wh_abcdefghijklmnopqrst"},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`), "whsec_A-SECRET"},
 	{regexp.MustCompile(`(?m)^([a-z]+ +)[a-z2-7]{8}  `), "${1}abcdefgh  "},

@@ -135,6 +135,9 @@ func (w *world) reopen() {
 }
 
 func (w *world) close() {
+	if !w.t.Failed() {
+		w.verify()
+	}
 	for _, s := range w.sides {
 		_ = s.registry.Close()
 		_ = s.store.Close()
