@@ -142,7 +142,7 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// The diagram has the states of docs/rules.md.
+// The picture and the table of concepts.md have the states of docs/rules.md.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	_, table, _ := strings.Cut(readText(t, "docs/rules.md"), "\n## States\n")
@@ -151,9 +151,14 @@ func TestStates(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\| (\w+) \| [^s]`).FindAllStringSubmatch(table, -1) {
 		states = append(states, m[1])
 	}
-	drawn := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`(?m)^ +(\w+) --> (\w+):`).FindAllStringSubmatch(readText(t, "docs/concepts.md"), -1) {
-		drawn[m[1]], drawn[m[2]] = true, true
+	drawn, picture := make(map[string]bool), readText(t, "docs/images/states.svg")
+	for _, row := range labelledTables(t, readText(t, "docs/concepts.md"))["transitions"] {
+		drawn[quoted(row[0])], drawn[quoted(row[1])] = true, true
+	}
+	for _, state := range states {
+		if !regexp.MustCompile(`class="state"[^>]*>` + state + "<").MatchString(picture) {
+			t.Errorf("the picture does not have the state %s", state)
+		}
 	}
 	sameSet(t, "states", slices.Collect(maps.Keys(drawn)), states)
 }

@@ -64,14 +64,20 @@ func buildHere(t *testing.T, code string) (program string) {
 // beServer is the environment variable with the arguments for TestBeServer.
 const beServer = "DIBS_TEST_BE_SERVER"
 
-// TestBeServer does not test anything: serveProcess starts it in another process, as dibs serve.
+// TestBeServer does not test anything: other tests start it in another process, as dibs.
 func TestBeServer(t *testing.T) {
 	args := os.Getenv(beServer)
 	if args == "" {
-		t.Skip("serveProcess runs this")
+		t.Skip("other tests run this")
+	}
+	environ := make(map[string]string)
+	for _, name := range []string{"DIBS_SERVER", "DIBS_KEY", "DIBS_BLIND_KEY", "NO_COLOR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			environ[name] = value
+		}
 	}
 	os.Exit(cli.Process{
-		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Environ: map[string]string{},
+		Args: strings.Split(args, "\n"), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: environ,
 	}.Run())
 }
 
