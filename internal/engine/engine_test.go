@@ -83,14 +83,14 @@ func TestOpenPostgresBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Shared(t)
 	address := cluster.Bouncer(t, "transaction", 1) + "&dibs_pooling=transaction&dibs_schema=" + cluster.NewSchema(t)
-	if err := engine.Exists(t.Context(), address); !errors.Is(err, engine.ErrNoStore) {
+	if err := engine.MustExist(t.Context(), address); !errors.Is(err, engine.ErrNoStore) {
 		t.Errorf("before it is opened: %v", err)
 	}
 	for range 3 {
 		if _, err := open(t, address).Load(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
-		if err := engine.Exists(t.Context(), address); err != nil {
+		if err := engine.MustExist(t.Context(), address); err != nil {
 			t.Error(err)
 		}
 	}

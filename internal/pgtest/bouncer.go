@@ -73,9 +73,9 @@ unix_socket_dir = %s
 			return false, errors.New("PgBouncer ended at its start")
 		}
 		conn, err := pgx.Connect(context.Background(), address.String())
-		if err != nil {
-			return false, nil
+		if err == nil {
+			_ = conn.Close(context.Background())
 		}
-		return true, conn.Close(context.Background())
+		return err == nil, nil
 	})
 }
