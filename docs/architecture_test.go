@@ -162,3 +162,32 @@ func TestStates(t *testing.T) {
 	}
 	sameSet(t, "states", slices.Collect(maps.Keys(drawn)), states)
 }
+
+var (
+	stateName = regexp.MustCompile(`free|held|suspect|active|alias|quarantined`)
+	notMoves  = []string{"imported", "moved", "forgotten", "respelled"} // of names from elsewhere, of rows, of texts
+)
+
+// The table of transitions in concepts.md has those of the kinds in events.md, which another test
+// compares with the program.
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	var shown, known []string
+	for _, row := range labelledTables(t, readText(t, "docs/concepts.md"))["transitions"] {
+		shown = append(shown, quoted(row[0])+" to "+quoted(row[1]))
+	}
+	for _, row := range labelledTables(t, readText(t, "docs/events.md"))["kinds"] {
+		before, after, isMove := strings.Cut(row[2], " → ")
+		if !isMove || slices.Contains(notMoves, quoted(row[0])) {
+			continue
+		}
+		for _, from := range stateName.FindAllString(before, -1) {
+			for _, to := range stateName.FindAllString(after, -1) {
+				if move := from + " to " + to; move != "held to held" && !slices.Contains(known, move) { // more time is no move
+					known = append(known, move)
+				}
+			}
+		}
+	}
+	sameSet(t, "transitions", shown, known)
+}

@@ -3,6 +3,8 @@ package docs_test
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // guidePage follows a page as a reader does, in a folder of its own: it saves the files that the
@@ -137,9 +140,9 @@ func (p *guidePage) runBlock(body string, shown block) {
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(body, "\\\n", " ")), "\n")
 	for i, line := range lines {
 		if i < len(lines)-1 {
-			p.step(p.here(line), block{})
+			p.step(line, block{})
 		} else {
-			p.step(p.here(line), shown)
+			p.step(line, shown)
 		}
 	}
 }
@@ -148,6 +151,11 @@ func (p *guidePage) runBlock(body string, shown block) {
 func (p *guidePage) step(line string, shown block) {
 	p.Helper()
 	p.ran++
+	if strings.HasPrefix(line, "curl ") {
+		p.curl(p.words(line)[1:], shown)
+		return
+	}
+	line = p.here(line)
 	exported := export.FindStringSubmatch(line)
 	switch {
 	case exported != nil:
@@ -158,8 +166,6 @@ func (p *guidePage) step(line string, shown block) {
 		p.serveAs(p.words(line)[2:])
 	case strings.HasSuffix(line, " &"):
 		p.background(strings.TrimSuffix(line, " &"))
-	case strings.HasPrefix(line, "curl "):
-		p.curl(p.words(line)[1:], shown)
 	default:
 		p.compare(line, shown, p.output(line))
 	}
@@ -202,9 +208,10 @@ func (p *guidePage) start(program *exec.Cmd, ready func(out *bufio.Scanner)) {
 	ready(bufio.NewScanner(out))
 }
 
-// command returns a line for the shell, which becomes the program itself: signals reach it.
+// command returns a line for the shell, which becomes the program itself: signals reach it. It runs
+// until the end of the test, which is after the end of the test's context.
 func (p *guidePage) command(line string) *exec.Cmd {
-	shell := exec.CommandContext(p.Context(), "sh", "-euc", "exec "+line)
+	shell := exec.Command("sh", "-euc", "exec "+line)
 	p.prepare(shell)
 	return shell
 }
@@ -219,11 +226,14 @@ func (p *guidePage) prepare(shell *exec.Cmd) {
 // what the page shows.
 func (p *guidePage) output(line string) string {
 	p.Helper()
-	shell := exec.CommandContext(p.Context(), "sh", "-uc", line)
+	ctx, cancel := context.WithTimeout(p.Context(), time.Minute) // the page may wait for something that never happens
+	defer cancel()
+	shell := exec.CommandContext(ctx, "sh", "-uc", line)
+	shell.WaitDelay = time.Second // for programs of the shell that have its output
 	p.prepare(shell)
 	out, err := shell.CombinedOutput()
-	if _, failed := err.(*exec.ExitError); err != nil && !failed { //nolint:errorlint // Run returns it as it is
-		p.Fatalf("%s: %v", line, err)
+	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed || ctx.Err() != nil {
+		p.Fatalf("%s: %v\n%s", line, err, out)
 	}
 	return string(out)
 }

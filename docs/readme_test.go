@@ -70,14 +70,8 @@ func TestBeServer(t *testing.T) {
 	if args == "" {
 		t.Skip("other tests run this")
 	}
-	environ := make(map[string]string)
-	for _, name := range []string{"DIBS_SERVER", "DIBS_KEY", "DIBS_BLIND_KEY", "NO_COLOR"} {
-		if value, ok := os.LookupEnv(name); ok {
-			environ[name] = value
-		}
-	}
 	os.Exit(cli.Process{
-		Args: strings.Split(args, "\n"), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: environ,
+		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: map[string]string{},
 	}.Run())
 }
 
