@@ -142,7 +142,7 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// The diagram has the states of docs/rules.md.
+// The picture and the table of concepts.md have the states of docs/rules.md.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	_, table, _ := strings.Cut(readText(t, "docs/rules.md"), "\n## States\n")
@@ -151,9 +151,43 @@ func TestStates(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\| (\w+) \| [^s]`).FindAllStringSubmatch(table, -1) {
 		states = append(states, m[1])
 	}
-	drawn := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`(?m)^ +(\w+) --> (\w+):`).FindAllStringSubmatch(readText(t, "docs/concepts.md"), -1) {
-		drawn[m[1]], drawn[m[2]] = true, true
+	drawn, picture := make(map[string]bool), readText(t, "docs/images/states.svg")
+	for _, row := range labelledTables(t, readText(t, "docs/concepts.md"))["transitions"] {
+		drawn[quoted(row[0])], drawn[quoted(row[1])] = true, true
+	}
+	for _, state := range states {
+		if !regexp.MustCompile(`class="state"[^>]*>` + state + "<").MatchString(picture) {
+			t.Errorf("the picture does not have the state %s", state)
+		}
 	}
 	sameSet(t, "states", slices.Collect(maps.Keys(drawn)), states)
+}
+
+var (
+	stateName = regexp.MustCompile(`free|held|suspect|active|alias|quarantined`)
+	notMoves  = []string{"imported", "moved", "forgotten", "respelled"} // of names from elsewhere, of rows, of texts
+)
+
+// The table of transitions in concepts.md has those of the kinds in events.md, which another test
+// compares with the program.
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	var shown, known []string
+	for _, row := range labelledTables(t, readText(t, "docs/concepts.md"))["transitions"] {
+		shown = append(shown, quoted(row[0])+" to "+quoted(row[1]))
+	}
+	for _, row := range labelledTables(t, readText(t, "docs/events.md"))["kinds"] {
+		before, after, isMove := strings.Cut(row[2], " → ")
+		if !isMove || slices.Contains(notMoves, quoted(row[0])) {
+			continue
+		}
+		for _, from := range stateName.FindAllString(before, -1) {
+			for _, to := range stateName.FindAllString(after, -1) {
+				if move := from + " to " + to; move != "held to held" && !slices.Contains(known, move) { // more time is no move
+					known = append(known, move)
+				}
+			}
+		}
+	}
+	sameSet(t, "transitions", shown, known)
 }

@@ -64,14 +64,14 @@ func buildHere(t *testing.T, code string) (program string) {
 // beServer is the environment variable with the arguments for TestBeServer.
 const beServer = "DIBS_TEST_BE_SERVER"
 
-// TestBeServer does not test anything: serveProcess starts it in another process, as dibs serve.
+// TestBeServer does not test anything: other tests start it in another process, as dibs.
 func TestBeServer(t *testing.T) {
 	args := os.Getenv(beServer)
 	if args == "" {
-		t.Skip("serveProcess runs this")
+		t.Skip("other tests run this")
 	}
 	os.Exit(cli.Process{
-		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Environ: map[string]string{},
+		Args: strings.Split(args, "\n"), Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: map[string]string{},
 	}.Run())
 }
 

@@ -42,6 +42,7 @@ var levels = []string{"read committed", "repeatable read", "serializable"}
 // the suite can move.
 type schemas struct {
 	dsn   string
+	pools bool     // transactions, see Config.TransactionPooling
 	opens sync.Map // of dibs.Store to pgstore.Config
 }
 
@@ -66,7 +67,9 @@ func (s *schemas) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 			tb.Error(err)
 		}
 	})
-	return s.openAs(tb, pgstore.Config{Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)"})
+	return s.openAs(tb, pgstore.Config{
+		Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)", TransactionPooling: s.pools,
+	})
 }
 
 func (s *schemas) openAs(tb testing.TB, cfg pgstore.Config) dibs.Store {

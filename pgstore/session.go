@@ -112,7 +112,7 @@ func (s *Store) retryRead(ctx context.Context, calls func() []call) error {
 // context ends.
 func (s *Store) retry(ctx context.Context, calls func() []call, final func(error) bool) error {
 	for wait := newBackoff(); ; {
-		err := s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, calls()...) })
+		err := s.use(ctx, func(conn *pgx.Conn) error { return pipeline(ctx, conn, s.sql.withSettings(calls())...) })
 		if err == nil || final(err) || wait.Wait(ctx) != nil {
 			return err
 		}

@@ -32,6 +32,20 @@ type statements struct {
 	clock  string
 	texts  map[string]string // of the statements in statements.sql
 	shaped shapedTexts
+
+	// settings is what every transaction begins with, if its session has no settings of its own.
+	settings *call
+}
+
+// withSettings returns the calls of a transaction, with its settings.
+func (s *statements) withSettings(calls []call) []call {
+	if s.settings == nil {
+		return calls
+	}
+	if strings.HasPrefix(calls[0].text, "BEGIN") {
+		return slices.Insert(calls, 1, *s.settings)
+	}
+	return slices.Insert(calls, 0, *s.settings) // the pipeline is a transaction
 }
 
 func newStatements(schema, clock string) *statements {

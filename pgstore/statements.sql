@@ -292,6 +292,15 @@ SELECT set_config(s.name, v.value, false) FROM (VALUES
   ) AS v(name, value) JOIN pg_settings s ON s.name = v.name
 WHERE s.name <> 'synchronous_commit' OR s.setting = 'off'
 
+-- The same behind a pooler that assigns sessions to transactions. All servers behind one know these.
+-- name: settings of a transaction
+SELECT set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true),
+  set_config('lock_timeout', $1, true),
+  set_config('statement_timeout', $2, true), set_config('idle_in_transaction_session_timeout', $2, true),
+  set_config('jit', 'off', true),
+  set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+  set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
+
 -- Whether commits wait for a synchronous standby: one is configured, and either a session of this
 -- role waits, or no standby is connected. A role that may not see the state of standbys counts
 -- every connected one as synchronous.

@@ -105,6 +105,11 @@ type Config struct {
 	// little later.
 	NoNotify bool
 
+	// TransactionPooling is for a pooler between the store and the server that assigns a session
+	// to each transaction, such as PgBouncer in transaction mode. The store then sends its
+	// settings with each transaction, prepares no statements, and polls instead of listening.
+	TransactionPooling bool
+
 	// Tracer traces statements, as the Tracer of a pgx connection. Nil means none. Package
 	// pgotel has one for OpenTelemetry.
 	Tracer pgx.QueryTracer
@@ -120,12 +125,16 @@ func (c *Config) complete(dsn string) (*pgxpool.Config, error) {
 	c.Writers = cmp.Or(max(c.Writers, 0), 2)
 	c.LockWait = cmp.Or(max(c.LockWait, 0), 20*time.Millisecond)
 	c.Timeout = cmp.Or(max(c.Timeout, 0), 10*time.Second)
+	c.NoNotify = c.NoNotify || c.TransactionPooling // no notification would reach its client
 	if len(c.Schema) > maxIdentifier {
 		return nil, fmt.Errorf("pgstore: schema name %q is longer than %d bytes: choose a shorter one", c.Schema, maxIdentifier)
 	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: %w", err)
+	}
+	if c.TransactionPooling && !strings.Contains(dsn, "default_query_exec_mode") {
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return config, nil
 }
@@ -165,6 +174,9 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg}
 	_, _ = rand.Read(s.batches.prefix[:]) // never fails
 	s.queries = queries{newStatements(cfg.Schema, cfg.ClockSQL), s.readCalls}
+	if cfg.TransactionPooling {
+		s.sql.settings = &call{text: s.sql.named("settings of a transaction"), args: cfg.timeouts()}
+	}
 	poolConfig.AfterConnect = s.prepare
 	if s.pool, err = pgxpool.NewWithConfig(ctx, poolConfig); err != nil {
 		return nil, fmt.Errorf("pgstore: %w", err)
@@ -175,13 +187,12 @@ func Open(ctx context.Context, dsn string, cfg Config) (*Store, error) {
 
 // prepare sets up a new connection.
 func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
-	// The server's timeout is longer than Timeout: a server that cancels its wait for a standby
-	// reports the commit as a success.
-	lock, call := max(1, s.cfg.LockWait.Milliseconds()), max(1, 2*s.cfg.Timeout.Milliseconds())
 	// A statement that runs once is not worth preparing: that takes a round trip.
 	const once = pgx.QueryExecModeExec
-	if _, err := conn.Exec(ctx, s.sql.named("settings"), once, strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)); err != nil {
-		return err
+	if s.sql.settings == nil {
+		if _, err := conn.Exec(ctx, s.sql.named("settings"), append([]any{once}, s.cfg.timeouts()...)...); err != nil {
+			return err
+		}
 	}
 	var started string
 	err := conn.QueryRow(ctx, "SELECT pg_postmaster_start_time()::text", once).Scan(&started)
@@ -192,4 +203,12 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
 		s.clock.reset()
 	}
 	return err
+}
+
+// timeouts returns the parameters of the settings: how long a statement waits for a lock, and how
+// long it may take, in milliseconds. The server's timeout is longer than Timeout: a server that
+// cancels its wait for a standby reports the commit as a success.
+func (c *Config) timeouts() []any {
+	lock, call := max(1, c.LockWait.Milliseconds()), max(1, 2*c.Timeout.Milliseconds())
+	return []any{strconv.FormatInt(lock, 10), strconv.FormatInt(call, 10)}
 }

@@ -45,7 +45,7 @@ const setShortLockWait = "SET LOCAL lock_timeout = '2ms'"
 // run runs the transaction in one round trip.
 func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) error {
 	if t.general == nil && !t.shortLockWait {
-		return pipeline(ctx, conn, t.newNames.newNamesCall(sql))
+		return pipeline(ctx, conn, sql.withSettings([]call{t.newNames.newNamesCall(sql)})...)
 	}
 	calls := []call{{text: "BEGIN"}}
 	if t.shortLockWait {
@@ -59,7 +59,7 @@ func (t *transaction) run(ctx context.Context, conn *pgx.Conn, sql *statements) 
 	if t.newNames != nil {
 		calls = append(calls, t.newNames.newNamesCall(sql))
 	}
-	return pipeline(ctx, conn, append(calls, call{text: "COMMIT"})...)
+	return pipeline(ctx, conn, sql.withSettings(append(calls, call{text: "COMMIT"}))...)
 }
 
 // accept notes the outcomes of a committed transaction.

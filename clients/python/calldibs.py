@@ -216,6 +216,8 @@ class Event:
     meta: Optional[Dict[str, str]] = None
     before: Optional[Snapshot] = None
     after: Optional[Snapshot] = None
+    value: Optional[str] = None
+    revision: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True)

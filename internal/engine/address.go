@@ -77,10 +77,13 @@ func CheckDatabase(address string) error {
 	return Check(address)
 }
 
-// schemaSetting is the only setting in an address that Dibs reads itself; the others go to pgx.
-const schemaSetting = "dibs_schema"
+// The settings in an address that Dibs reads itself; the others go to pgx.
+const (
+	schemaSetting  = "dibs_schema"
+	poolingSetting = "dibs_pooling"
+)
 
-// checkPostgres checks for common mistakes in an address, and the setting that this package reads.
+// checkPostgres checks for common mistakes in an address, and the settings that this package reads.
 // Its errors show no part of the address, which may be a part of a password.
 func checkPostgres(address string) error {
 	base, query, _ := strings.Cut(address, "?")
@@ -96,24 +99,31 @@ func checkPostgres(address string) error {
 	if slices.Contains(settings[schemaSetting], "") {
 		return fmt.Errorf("%s in the store's address is empty: give a schema, or leave it out", schemaSetting)
 	}
+	for _, mode := range settings[poolingSetting] {
+		if mode != "transaction" && mode != "session" {
+			return fmt.Errorf("%s in the store's address must be transaction or session", poolingSetting)
+		}
+	}
 	return nil
 }
 
-// cutSchema removes dibs_schema from an address. The rest stays as it is written: pgx accepts more
-// than [url.Parse], such as several hosts.
-func cutSchema(address string) (dsn, schema string) {
+// cutSettings removes the settings from an address that Dibs reads itself. The rest stays as it is
+// written: pgx accepts more than [url.Parse], such as several hosts.
+func cutSettings(address string) (dsn string, own map[string]string) {
 	base, query, _ := strings.Cut(address, "?")
+	own = make(map[string]string)
 	others := slices.DeleteFunc(strings.Split(query, "&"), func(setting string) bool {
 		name, value := splitSetting(setting)
-		if name == schemaSetting {
-			schema = value
+		isOwn := name == schemaSetting || name == poolingSetting
+		if isOwn {
+			own[name] = value
 		}
-		return name == schemaSetting || name == ""
+		return isOwn || name == ""
 	})
 	if len(others) == 0 {
-		return base, schema
+		return base, own
 	}
-	return base + "?" + strings.Join(others, "&"), schema
+	return base + "?" + strings.Join(others, "&"), own
 }
 
 // splitSetting decodes name=value, which [checkPostgres] has checked.

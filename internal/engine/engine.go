@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
@@ -24,8 +25,8 @@ import (
 //
 //   - "sqlite:names.db" is a file, which Open creates if it is missing.
 //   - "postgres://user:password@host/database", or "postgresql://…", is a PostgreSQL database. It
-//     may have all settings of pgx, and dibs_schema, the schema of the tables; the default is
-//     "dibs".
+//     may have all settings of pgx, dibs_schema, the schema of the tables (the default is "dibs"),
+//     and dibs_pooling=transaction, see [pgstore.Config].
 //   - "etcd://user:password@host1:2379,host2:2379,host3:2379/prefix" is an etcd cluster, see
 //     [etcdstore.ParseDSN].
 //   - "mem:" is in memory, and lost with the process.
@@ -48,8 +49,10 @@ func Open(ctx context.Context, address string) (dibs.Store, error) {
 		}
 		return opened(etcdstore.Open(ctx, cfg))
 	default:
-		dsn, schema := cutSchema(address)
-		store, err := pgstore.Open(ctx, dsn, pgstore.Config{Schema: schema, Tracer: pgotel.Tracer{}})
+		dsn, own := cutSettings(address)
+		store, err := pgstore.Open(ctx, dsn, pgstore.Config{
+			Schema: own[schemaSetting], TransactionPooling: own[poolingSetting] == "transaction", Tracer: pgotel.Tracer{},
+		})
 		return opened(store, withoutPassword(err, address))
 	}
 }
@@ -106,10 +109,13 @@ func openFile(path string) (*sql.DB, error) {
 }
 
 func openPostgres(address string) (*sql.DB, error) {
-	dsn, _ := cutSchema(address)
+	dsn, own := cutSettings(address)
 	pool, err := pgxpool.ParseConfig(dsn) // it accepts the settings of pools
 	if err != nil {
 		return nil, withoutPassword(err, address)
+	}
+	if own[poolingSetting] == "transaction" { // a prepared statement would stay in another session
+		pool.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return stdlib.OpenDB(*pool.ConnConfig), nil
 }

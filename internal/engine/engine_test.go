@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,24 @@ func TestOpenPostgres(t *testing.T) {
 	_ = direct.Close()
 }
 
+// Behind PgBouncer in transaction mode, commands of several connections share a session.
+func TestOpenPostgresBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Shared(t)
+	address := cluster.Bouncer(t, "transaction", 1) + "&dibs_pooling=transaction&dibs_schema=" + cluster.NewSchema(t)
+	if err := engine.MustExist(t.Context(), address); !errors.Is(err, engine.ErrNoStore) {
+		t.Errorf("before it is opened: %v", err)
+	}
+	for range 3 {
+		if _, err := open(t, address).Load(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		if err := engine.MustExist(t.Context(), address); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestOpenEtcd(t *testing.T) {
 	t.Parallel()
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
@@ -89,41 +108,43 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	const list = "sqlite:names.db, postgres://user@host/database, etcd://host1,host2,host3/prefix or mem:"
 	for address, want := range map[string]string{
-		"mem:":                             "",
-		"sqlite:names.db":                  "",
-		"sqlite:./a b.db":                  "",
-		"sqlite:/var/lib/names.db":         "",
-		"sqlite:///var/lib/names.db":       "",
-		"postgres://localhost/names":       "",
-		"postgresql://u:p@h:5432/names":    "",
-		"postgres://u:p%40@h1:1,h2:2/n":    "",
-		"postgres:///n?host=/run/sock":     "",
-		"postgres://h/n?dibs_schema=names": "",
-		"etcd://localhost:2379":            "",
-		"etcd://u:p%40@h1,h2:2/names":      "",
+		"mem:":                                    "",
+		"sqlite:names.db":                         "",
+		"sqlite:./a b.db":                         "",
+		"sqlite:/var/lib/names.db":                "",
+		"sqlite:///var/lib/names.db":              "",
+		"postgres://localhost/names":              "",
+		"postgresql://u:p@h:5432/names":           "",
+		"postgres://u:p%40@h1:1,h2:2/n":           "",
+		"postgres:///n?host=/run/sock":            "",
+		"postgres://h/n?dibs_schema=names":        "",
+		"postgres://h/n?dibs_pooling=transaction": "",
+		"etcd://localhost:2379":                   "",
+		"etcd://u:p%40@h1,h2:2/names":             "",
 
-		"":                                 list,
-		"names.db":                         list,
-		"host=h password=hunter2":          list,
-		"oracle://localhost":               `unknown engine "oracle": use ` + list,
-		"etcd:localhost":                   "begins with etcd://",
-		"etcd://u:hunter2@x@h/n":           "write @ as %40",
-		"etcd://h/n?a=b":                   "etcd:// has cacert, cert, key",
-		"MEM:":                             `unknown engine "MEM"`,
-		"mem:names":                        `write "mem:"`,
-		"sqlite:":                          "needs the path of a file",
-		"sqlite::memory:":                  `use "mem:"`,
-		"sqlite::memory:?cache=shared":     `use "mem:"`,
-		"sqlite:names.db?mode=ro":          "takes no options",
-		"sqlite://names.db":                `write "sqlite:names.db"`,
-		"postgres:names":                   "must be followed by //",
-		"postgres://h/n?dibs_schema=":      "dibs_schema in the store's address is empty",
-		"postgres://h/n?a=%zz":             "write name=value",
-		"postgres://u:hunter2@x@h/n":       "write @ as %40",
-		"postgres://u:hunter2/x@h/n":       "/ as %2F",
-		"postgres://u:hunter2%zz@h/n":      "% as %25",
-		"postgres://h/?password=hunter2%":  "write name=value",
-		"hunter2-is-a-password-and-long:x": `unknown engine "hunter2-is-a-pas…"`,
+		"":                                      list,
+		"names.db":                              list,
+		"host=h password=hunter2":               list,
+		"oracle://localhost":                    `unknown engine "oracle": use ` + list,
+		"etcd:localhost":                        "begins with etcd://",
+		"etcd://u:hunter2@x@h/n":                "write @ as %40",
+		"etcd://h/n?a=b":                        "etcd:// has cacert, cert, key",
+		"MEM:":                                  `unknown engine "MEM"`,
+		"mem:names":                             `write "mem:"`,
+		"sqlite:":                               "needs the path of a file",
+		"sqlite::memory:":                       `use "mem:"`,
+		"sqlite::memory:?cache=shared":          `use "mem:"`,
+		"sqlite:names.db?mode=ro":               "takes no options",
+		"sqlite://names.db":                     `write "sqlite:names.db"`,
+		"postgres:names":                        "must be followed by //",
+		"postgres://h/n?dibs_schema=":           "dibs_schema in the store's address is empty",
+		"postgres://h/n?dibs_pooling=statement": "must be transaction or session",
+		"postgres://h/n?a=%zz":                  "write name=value",
+		"postgres://u:hunter2@x@h/n":            "write @ as %40",
+		"postgres://u:hunter2/x@h/n":            "/ as %2F",
+		"postgres://u:hunter2%zz@h/n":           "% as %25",
+		"postgres://h/?password=hunter2%":       "write name=value",
+		"hunter2-is-a-password-and-long:x":      `unknown engine "hunter2-is-a-pas…"`,
 	} {
 		err := engine.Check(address)
 		switch {

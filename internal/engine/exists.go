@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,8 @@ func hasTables(ctx context.Context, address string) bool {
 		return true
 	}
 	defer func() { _ = db.Close() }()
-	_, schema := cutSchema(address)
-	if schema == "" {
-		schema = "dibs"
-	}
+	_, own := cutSettings(address)
+	schema := cmp.Or(own[schemaSetting], "dibs")
 	var exists bool
 	err = db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL", pgx.Identifier{schema, "dibs_schema"}.Sanitize()).Scan(&exists)
 	return err != nil || exists

@@ -14,9 +14,12 @@ import (
 
 var errNotInstalled = errors.New("PostgreSQL is not installed: run `make test`, which installs it, or `apt-get install postgresql`")
 
-// findPrograms returns the folder of PostgreSQL's programs. Debian keeps the server out
-// of the PATH, in a folder for each version.
+// findPrograms returns the folder of PostgreSQL's programs, which DIBS_TEST_POSTGRES names, or
+// that of the newest server. Debian keeps the server out of the PATH, in a folder for each version.
 func findPrograms() (string, error) {
+	if folder := os.Getenv("DIBS_TEST_POSTGRES"); folder != "" {
+		return firstServer([]string{folder})
+	}
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
 	folders = newestFirst(folders)
 	if path, err := exec.LookPath("postgres"); err == nil {

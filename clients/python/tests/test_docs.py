@@ -59,6 +59,19 @@ def signature(verb, function):
     return f"{verb}({', '.join(shown)}) -> {whole.return_annotation}".replace("'", "")
 
 
+class MainReadme(unittest.TestCase):
+    """The program on the README of the repository takes a name, and the second time finds it taken."""
+
+    def test_program(self):
+        server = Server()
+        self.addCleanup(server.stop)
+        source = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1].replace("http://localhost:8080", server.url)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "clients/python")}
+        for line in "slug:erin-frank is theirs", "taken; free are ['erin-frank-2', 'erin-frank-3', 'erin-frank-4']":
+            out = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, check=True).stdout
+            self.assertEqual(out.strip(), line)
+
+
 class Readme(unittest.TestCase):
     text = (ROOT / "clients/python/README.md").read_text()
 

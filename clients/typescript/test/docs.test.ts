@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,11 +37,24 @@ async function expectLines(program: string, url: string, cursor: string, ...want
   await ended;
 }
 
-test("the program on docs/events.md prints events, and resumes when it is started again", async () => {
-  const source = /```ts\n([^]*?)```/.exec(readFileSync(join(root, "docs/events.md"), "utf8"))![1]!;
-  const program = join(dir, "watch.mjs");
+/** Returns a program of a page as JavaScript that imports the client from here. */
+function programOf(page: string): string {
+  const source = /```ts\n([^]*?)```/.exec(readFileSync(join(root, page), "utf8"))![1]!;
   const client = pathToFileURL(fileURLToPath(new URL("../src/index.js", import.meta.url))).href;
-  writeFileSync(program, transformSync(source, { loader: "ts", format: "esm" }).code.replace("@calldibs/client", client));
+  return transformSync(source, { loader: "ts", format: "esm" }).code.replace("@calldibs/client", client);
+}
+
+test("the program on the README takes a name, and the second time finds it taken", async () => {
+  const { url } = await server();
+  const program = join(dir, "readme.mjs");
+  writeFileSync(program, programOf("README.md").replace("http://localhost:8080", url));
+  assert.equal(execFileSync("node", [program]).toString(), "slug:carol-dave is theirs\n");
+  assert.match(execFileSync("node", [program]).toString(), /^taken; free are \[ 'carol-dave-2', 'carol-dave-3', 'carol-dave-4' \]\n$/);
+});
+
+test("the program on docs/events.md prints events, and resumes when it is started again", async () => {
+  const program = join(dir, "watch.mjs");
+  writeFileSync(program, programOf("docs/events.md"));
   const { url } = await server();
   const dibs = new Dibs(url);
   const claim = (value: string) => dibs.claim({ namespace: "slug", value, entity: { type: "user", id: value } });
