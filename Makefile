@@ -5,10 +5,14 @@ GO       ?= go
 BIN      := $(CURDIR)/bin
 GOFUMPT  := $(BIN)/gofumpt
 GOLANGCI := $(BIN)/golangci-lint
+ACTIONLINT := $(BIN)/actionlint
+NFPM     := $(BIN)/nfpm
 
 # Pinned: a linter's new release must not break yesterday's commit.
 GOFUMPT_VERSION  := v0.12.0
 GOLANGCI_VERSION := v2.14.0
+ACTIONLINT_VERSION := v1.7.12
+NFPM_VERSION := v2.45.2
 
 DENO_VERSION := 2.9.6
 BUN_VERSION  := 1.4.4
@@ -47,6 +51,7 @@ test: vet test-plain examples clients baselines race
 .PHONY: vet
 vet:
 	$(GO) vet ./...
+	cd internal/etcdtest/member && $(GO) vet ./...
 
 ## test-plain: all tests without the race detector, as `go test ./...` runs them
 test-plain: deps
@@ -104,10 +109,11 @@ test-overload:
 race: deps
 	$(GO) test -race -gcflags='modernc.org/...=-race=false' -short -timeout 10m ./...
 
-## lint: formatting and golangci-lint, installed into bin/ when missing; mypy for the Python client
-lint: $(GOFUMPT) $(GOLANGCI)
+## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client
+lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT)
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
+	$(ACTIONLINT)
 	cd dashboard && npm ci --no-audit --no-fund && npm run lint
 	@command -v mypy >/dev/null || $(MAKE) --no-print-directory install-mypy
 	mypy --strict --cache-dir /dev/null clients/python/calldibs.py
@@ -171,6 +177,35 @@ screenshots: deps
 	mkdir -p dashboard/screenshots
 	DIBS_SCREENSHOTS=$(CURDIR)/dashboard/screenshots DIBS_SCREENSHOTS_LIVE=$(LIVE) $(GO) test -count 1 ./dashboard -run '^TestScreenshots$$'
 	cp $(addprefix dashboard/screenshots/,$(PICTURES)) docs/images/
+
+# The version that make release makes, and further flags, such as -snapshot, or -targets linux/amd64.
+VERSION      ?=
+RELEASEFLAGS ?=
+
+## release: archives, packages, lists of contents and checksums of VERSION, for all platforms, into dist/
+.PHONY: release
+release: $(NFPM)
+	$(GO) run ./internal/release -nfpm $(NFPM) -version '$(VERSION)' $(RELEASEFLAGS)
+
+# The packages of test-packages: they have the same source, and other versions.
+PACKAGES := /tmp/dibs-packages
+HERE     := $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
+
+## test-packages: the package for Debian is installed, serves, is upgraded, removed and purged, under systemd in a
+## copy of this machine; needs root
+.PHONY: test-packages
+test-packages: $(NFPM)
+	for version in 0.0.9 0.1.0; do \
+		$(GO) run ./internal/release -nfpm $(NFPM) -snapshot -version $$version -targets $(subst _,/,$(HERE)) -out $(PACKAGES)/$$version || exit 1; \
+	done
+	DIBS_TEST_PACKAGES=$(PACKAGES)/0.0.9/dibs_0.0.9_$(HERE).deb:$(PACKAGES)/0.1.0/dibs_0.1.0_$(HERE).deb \
+		$(GO) test -count 1 -timeout 5m -v ./packaging
+
+## first-minute: how long it takes from an archive to a confirmed name and the dashboard, and from a clone with an
+## empty build cache to the demo
+.PHONY: first-minute
+first-minute: $(NFPM)
+	packaging/first-minute.sh
 
 ## demo: a tour of Dibs in a minute
 demo:
@@ -284,5 +319,11 @@ $(GOFUMPT):
 $(GOLANGCI):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
+$(ACTIONLINT):
+	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
+
+$(NFPM):
+	GOBIN=$(BIN) $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+
 clean:
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

@@ -23,6 +23,7 @@ var mayImport = []struct{ folder, packages string }{
 
 	// Small helpers.
 	{"internal/backoff", ""},
+	{"internal/build", ""},
 	{"internal/exactjson", ""},
 	{"internal/generation", ""},
 	{"internal/inflight", "/"},
@@ -36,6 +37,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/spelling", ""},
 	{"internal/extsort", ""},
 	{"internal/tlsfiles", ""},
+	{"internal/manpage", ""},
 	{"dashboard", ""},
 	{"dashboard/bundle", ""},
 
@@ -77,7 +79,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/spelling internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/build internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/manpage internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.
@@ -88,9 +90,11 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/coretest", "/ internal/core memstore storetest"},
 	{"internal/endtest", "/"},
 	{"internal/etcdtest", "internal/logtest"},
+	{"internal/etcdtest/member", ""},
 	{"internal/linear", "/"},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
+	{"internal/release", ""},
 	{"internal/nametest", "/ internal/core internal/coretest internal/logtest storetest"},
 	{"internal/pgproxy", ""},
 	{"internal/pgtest", ""},

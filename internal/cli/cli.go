@@ -88,8 +88,9 @@ func (s *session) root() *cobra.Command {
 		Use: about.name, Short: about.short, Long: about.long, Example: about.example,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	version := root.Flags().Bool("version", false, "show the version, as dibs version does")
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return s.runRoot(cmd, *version) }
 	root.SetFlagErrorFunc(explainFlag)
 	root.AddGroup(manual.groups[1:]...) // the first has only the root
 	root.AddCommand(
@@ -99,7 +100,7 @@ func (s *session) root() *cobra.Command {
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
 		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.copyCommand(), s.importCommand(), s.verifyCommand(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
-		s.demo(), s.demoCustomer(),
+		s.demo(), s.demoCustomer(), s.version(), s.manual(),
 	)
 	others := manual.groups[len(manual.groups)-1].ID
 	root.SetHelpCommandGroupID(others)

@@ -24,6 +24,7 @@ import (
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/auth"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/build"
 	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
@@ -212,6 +213,7 @@ func (sv *service) open(ctx context.Context) (err error) {
 		return err
 	}
 	sv.server = server.New(server.Config{
+		Version:  build.Read().Version,
 		Registry: sv.registry, Store: sv.store, Health: sv.health, Keys: sv.keys, Webhooks: sv.webhooks,
 		Stores: storesOf(sv.config), PolicyNames: func() []string { return *sv.names.Load() },
 		Dashboard:    sv.dashboard(),
@@ -369,7 +371,7 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 // welcome prints the server's URL and a first request.
 func (sv *service) welcome(out io.Writer, paint paint) {
 	address := sv.listener.Addr().String()
-	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil)
+	sv.log.Info("serving", "listen", address, "store", engine.Redacted(sv.config.Store), "tls", sv.tls != nil, "version", build.Read().Version)
 	for _, route := range sv.config.Routes {
 		sv.log.Info("routing", "name", route.Name, "scopes", strings.Join(route.Scopes, " "), "store", engine.Redacted(route.Store))
 	}

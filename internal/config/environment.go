@@ -15,7 +15,7 @@ var clientVariables = []string{"DIBS_SERVER", "DIBS_KEY", "DIBS_KEY_FILE", "DIBS
 // othersVariables are set by platforms and by tests: Kubernetes sets some for each service whose
 // name begins with dibs, a port of which is a URL.
 var (
-	othersVariables = regexp.MustCompile(`^DIBS_(TEST_.*|.*_CHILD|BINARY|TOKEN|DEMO_CUSTOMER|EXAMPLES_REMOTE|ETCDTEST_MEMBER|` +
+	othersVariables = regexp.MustCompile(`^DIBS_(TEST_.*|.*_CHILD|BINARY|TOKEN|DEMO_CUSTOMER|EXAMPLES_REMOTE|` +
 		`(.*_)?SERVICE_(HOST|PORT)(_.*)?|(.*_)?PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 	portOfService = regexp.MustCompile(`^DIBS_(.*_)?PORT$`)
 )

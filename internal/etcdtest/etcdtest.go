@@ -1,8 +1,8 @@
 //go:build unix
 
 // Package etcdtest starts real, private etcd clusters for tests. Each member is a separate
-// process: the test binary again, running only an etcd server. So members can be killed,
-// paused and cut off as in production. Data is in a temporary folder, ports are on the
+// process, of the program in the folder member, which is built when the first cluster starts. So
+// members can be killed, paused and cut off as in production. Data is in a temporary folder, ports are on the
 // loopback interface, and all is gone when the test binary has ended. DIBS_TEST_ETCD may name
 // another etcd program for members.
 package etcdtest
@@ -79,16 +79,14 @@ func Shared(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main is for TestMain: it runs the tests, or a member if this process is one.
+// Main is for TestMain: it runs the tests, and ends the shared cluster.
 func Main(m *testing.M) {
-	if config := os.Getenv(memberVariable); config != "" {
-		os.Exit(beMember(config))
-	}
 	code := m.Run()
 	shared.Lock()
 	if shared.cluster != nil {
 		shared.cluster.stop()
 	}
+	_ = os.RemoveAll(built) // leftovers are in a temporary folder
 	os.Exit(code)
 }
 

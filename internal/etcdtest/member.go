@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,13 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/server/v3/embed"
-
 	"github.com/calldibs/dibs/internal/logtest"
 )
-
-// memberVariable makes this program a member; its value is the member's config.
-const memberVariable = "DIBS_ETCDTEST_MEMBER"
 
 // programVariable names an etcd program to run instead, for example of another version. Such
 // members do not end when the test binary is killed.
@@ -32,12 +26,13 @@ const programVariable = "DIBS_TEST_ETCD"
 // and 1000; these are enough for one machine.
 const tick, election = 50, 500
 
-// config configures a member.
+// config configures a member. The program in the folder member reads it.
 type config struct {
 	Name, Dir, Client, Peer, Cluster string
 	MaxTxnOps                        uint
 	Quota                            int64
 	Sync, TLS                        bool
+	Tick, Election                   uint // in milliseconds
 }
 
 // scheme is the URL scheme of clients.
@@ -46,42 +41,6 @@ func (c config) scheme() string {
 		return "https"
 	}
 	return "http"
-}
-
-// beMember runs etcd until it is killed or its standard input ends.
-func beMember(text string) int {
-	if err := serve(text); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	return 0
-}
-
-func serve(text string) error {
-	var c config
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return err
-	}
-	cfg := embed.NewConfig()
-	cfg.Name, cfg.Dir, cfg.InitialCluster = c.Name, c.Dir, c.Cluster
-	peer, client := url.URL{Scheme: "http", Host: c.Peer}, url.URL{Scheme: c.scheme(), Host: c.Client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.LogLevel, cfg.LogOutputs = "error", []string{"stderr"}
-	cfg.ClientAutoTLS, cfg.SelfSignedCertValidity = c.TLS, 1
-	cfg.UnsafeNoFsync = !c.Sync
-	cfg.QuotaBackendBytes = c.Quota
-	if c.MaxTxnOps > 0 {
-		cfg.MaxTxnOps = c.MaxTxnOps
-	}
-	cfg.TickMs, cfg.ElectionMs = tick, election
-	server, err := embed.StartEtcd(cfg)
-	if err != nil {
-		return err
-	}
-	go func() { <-server.Err(); os.Exit(1) }()
-	return nil
 }
 
 // Member is one server of a cluster. Call its methods from one goroutine at a time.
@@ -135,21 +94,22 @@ func (m *Member) enter() {
 	m.process = inside // it keeps its process ID, because ip becomes the program
 }
 
-// command is the command of a member: this program, or the chosen one.
+// command is the command of a member: the program in the folder member, or the chosen one.
 func (c config) command() (*exec.Cmd, error) {
 	if chosen := os.Getenv(programVariable); chosen != "" {
 		return c.chosen(chosen), nil
 	}
-	program, err := os.Executable()
+	program, err := memberProgram()
 	if err != nil {
 		return nil, err
 	}
+	c.Tick, c.Election = tick, election
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(program)
-	command.Env = append(os.Environ(), memberVariable+"="+string(text), "GOMAXPROCS=2")
+	command := exec.Command(program, string(text))
+	command.Env = append(os.Environ(), "GOMAXPROCS=2")
 	return command, nil
 }
 

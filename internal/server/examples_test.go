@@ -98,7 +98,7 @@ func newRecorder(t *testing.T) *recorder {
 		return memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
 	}}
 	rig := newRig(t, onClock, exampleCallers, func(c *Config) {
-		c.Version, c.Stores = "v0.1.0", []StoreInfo{{Engine: "mem"}}
+		c.Version, c.Stores = "0.1.0", []StoreInfo{{Engine: "mem"}}
 		c.PolicyNames = func() []string { return []string{"page", "username"} }
 		c.Limits = limit.Limits{Reads: limit.Rate{N: 100_000, Per: time.Second}, MaxInFlight: 256, MaxWaiting: 1024, MaxWait: time.Minute}
 	})

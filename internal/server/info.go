@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ type StoreInfo struct {
 
 // serverInfo is what operators want to know first.
 type serverInfo struct {
-	Version   string            `json:"version" example:"v0.1.0"`
+	Version   string            `json:"version" example:"0.1.0"`
 	Now       string            `json:"now" format:"date-time" doc:"The engine's clock, by which all holds end."`
 	StartedAt string            `json:"startedAt" format:"date-time"`
 	Stores    []storeInfo       `json:"stores" nullable:"false"`
@@ -97,11 +96,7 @@ func (s *Server) info(ctx context.Context, _ *struct{}) (*answer[serverInfo], er
 
 // version returns the version of the program.
 func (s *Server) version() string {
-	built := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		built = info.Main.Version
-	}
-	return cmp.Or(s.cfg.Version, built, "development")
+	return cmp.Or(s.cfg.Version, "development")
 }
 
 // sweepLag returns how long the oldest record has been due.

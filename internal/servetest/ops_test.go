@@ -244,7 +244,7 @@ func labelsOf(text string) map[string]map[string][]string {
 func TestServiceFile(t *testing.T) {
 	t.Parallel()
 	unit := make(map[string]string)
-	for line := range strings.Lines(string(readOps(t, "ops/dibs.service"))) {
+	for line := range strings.Lines(string(readOps(t, "packaging/dibs.service"))) {
 		if key, value, found := strings.Cut(strings.TrimSpace(line), "="); found && !strings.HasPrefix(key, "#") {
 			unit[key] = value
 		}

@@ -1385,7 +1385,7 @@ export interface components {
             sweeper: components["schemas"]["SweeperInfo"];
             /**
              * @description The version of the program.
-             * @example v0.1.0
+             * @example 0.1.0
              */
             version: string;
             /** @description How far behind the deliveries are. */
