@@ -23,6 +23,7 @@ var mayImport = []struct{ folder, packages string }{
 
 	// Small helpers.
 	{"internal/backoff", ""},
+	{"internal/bisect", "/"},
 	{"internal/exactjson", ""},
 	{"internal/generation", ""},
 	{"internal/inflight", "/"},
@@ -40,15 +41,15 @@ var mayImport = []struct{ folder, packages string }{
 	// Names.
 	{"profile", "/"},
 	{"internal/rules", "/"},
-	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/record internal/wake"},
+	{"internal/core", "/ internal/rules internal/backoff internal/bisect internal/generation internal/record internal/wake"},
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
-	{"memstore", "/ internal/record internal/backoff"},
-	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff"},
-	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
-	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation"},
-	{"routestore", "/ internal/document internal/record internal/backoff"},
+	{"memstore", "/ internal/bisect internal/record internal/backoff"},
+	{"sqlitestore", "/ internal/bisect internal/sqlrow internal/record internal/inflight internal/backoff"},
+	{"pgstore", "/ internal/bisect internal/record internal/sqlrow internal/wake internal/inflight internal/backoff"},
+	{"etcdstore", "/ internal/bisect internal/record internal/wake internal/inflight internal/backoff internal/generation"},
+	{"routestore", "/ internal/bisect internal/document internal/record internal/backoff"},
 
 	// What stands on a Registry.
 	{"witness", "/ internal/exactjson"},
@@ -65,7 +66,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/access", "/"},
 	{"internal/auth", "/ internal/access internal/document internal/exactjson"},
 	{"internal/limit", "internal/generation"},
-	{"internal/health", "/ internal/document"},
+	{"internal/health", "/ internal/bisect internal/document"},
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},

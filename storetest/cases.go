@@ -97,6 +97,7 @@ var cases = []testCase{
 	{"events-gapless,events-order", "readers among writers", eventsGapless},
 	{"events-latest", "between two commits", eventsLatest},
 	{"events-latest", "among writers", eventsLatestAmongWriters},
+	{"events-seek", "before, at, between and after dates", eventsSeek},
 
 	// Concurrent calls, and calls that cannot be answered.
 	{"concurrent", "all methods at once", concurrent},

@@ -30,6 +30,7 @@ type fake struct {
 	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
 	await  func(context.Context, []dibs.Ref, dibs.Instant) error
 	latest func(context.Context) (dibs.Cursor, error)
+	seek   func(context.Context, dibs.Instant) (dibs.Cursor, error)
 	close  func() error
 }
 
@@ -38,7 +39,7 @@ func newFake(data dibs.Store) *fake {
 		data: data, load: data.Load, due: data.Due,
 		await: data.Await, owned: data.Owned, list: data.List, count: data.Count, events: data.Events, latest: data.Latest,
 	}
-	f.commit = f.commitFree
+	f.commit, f.seek = f.commitFree, data.(dibs.Seeker).Seek
 	f.before = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -161,6 +162,14 @@ func (f *fake) Latest(ctx context.Context) (dibs.Cursor, error) {
 		return "", err
 	}
 	return f.latest(ctx)
+}
+
+func (f *fake) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	ctx, err := f.before(ctx, "Seek")
+	if err != nil {
+		return "", err
+	}
+	return f.seek(ctx, at)
 }
 
 func (f *fake) Close() error { return f.close() }

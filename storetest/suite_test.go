@@ -16,13 +16,18 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// contract returns the ids of the musts in the comments of dibs.Store.
+// contract returns the ids of the musts in the comments of dibs.Store, and of optional interfaces.
 func contract(t *testing.T) []string {
 	t.Helper()
 	source, err := os.ReadFile("../store.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	optional, err := os.ReadFile("../store_optional.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source = append(source, optional...)
 	var ids []string
 	// Links to identifiers, such as [ErrUnavailable], contain capitals.
 	for _, match := range regexp.MustCompile(`(?m)^\s*//.*$`).FindAll(source, -1) {
@@ -187,6 +192,10 @@ type disk struct {
 	mu     sync.Mutex
 	stalls *stall       // the next commit stalls here
 	slow   atomic.Int32 // stalled commits
+}
+
+func (d *disk) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return d.Store.(dibs.Seeker).Seek(ctx, at)
 }
 
 // stall makes the next commit stall.

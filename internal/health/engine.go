@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // diagnoser is an optional interface of engines that know why a commit is not answered.
@@ -179,6 +180,7 @@ var (
 	_ dibs.Waker    = (*engine)(nil)
 	_ dibs.Clock    = (*engine)(nil)
 	_ dibs.Parallel = (*engine)(nil)
+	_ dibs.Seeker   = (*engine)(nil)
 )
 
 // reading makes a call that only reads, unless the engine is known to be unreachable.
@@ -237,6 +239,11 @@ func (e *engine) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Even
 
 func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return reading(ctx, e, func() (dibs.Cursor, error) { return e.Store.Latest(ctx) })
+}
+
+// Seek returns the cursor just before a date.
+func (e *engine) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return reading(ctx, e, func() (dibs.Cursor, error) { return bisect.Seek(ctx, e.Store, at) })
 }
 
 // Ping checks that the engine answers.
