@@ -83,10 +83,12 @@ test-runtimes: deps
 		DIBS_BINARY=$(BIN)/dibs npx --yes bun@$(BUN_VERSION) test ./build/test/$$test.test.js || exit 1; \
 	done
 
-## baselines: no goal may be far below its former value, and a server withstands overload; runs alone, because it measures
+## baselines: no goal may be far below its former value, a server withstands overload, and the dashboard is quick; runs alone,
+## because it measures
 baselines: deps
 	$(GO) test -timeout 5m -count 1 ./internal/servetest -run '^Test(Overload|MisbehavingClients)$$' -baselines
 	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
+	DIBS_TEST_LONG=1 $(GO) test -timeout 5m -count 1 ./dashboard -run '^Test(FirstPage|ManyNames|TailIsCheap)$$'
 
 ## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them, repeatedly
 .PHONY: test-cluster

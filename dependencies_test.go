@@ -24,6 +24,7 @@ var mayImport = []struct{ folder, packages string }{
 	// Small helpers.
 	{"internal/backoff", ""},
 	{"internal/build", ""},
+	{"internal/bisect", "/"},
 	{"internal/exactjson", ""},
 	{"internal/generation", ""},
 	{"internal/inflight", "/"},
@@ -44,15 +45,15 @@ var mayImport = []struct{ folder, packages string }{
 	// Names.
 	{"profile", "/"},
 	{"internal/rules", "/"},
-	{"internal/core", "/ internal/rules internal/backoff internal/generation internal/record internal/wake"},
+	{"internal/core", "/ internal/rules internal/backoff internal/bisect internal/generation internal/record internal/wake"},
 	{"embedded", "/ internal/core profile"},
 
 	// Engines.
-	{"memstore", "/ internal/record internal/backoff internal/snapshot"},
-	{"sqlitestore", "/ internal/sqlrow internal/record internal/inflight internal/backoff internal/snapshot"},
-	{"pgstore", "/ internal/record internal/sqlrow internal/wake internal/inflight internal/backoff internal/snapshot"},
-	{"etcdstore", "/ internal/record internal/wake internal/inflight internal/backoff internal/generation internal/snapshot"},
-	{"routestore", "/ internal/document internal/record internal/backoff internal/snapshot"},
+	{"memstore", "/ internal/bisect internal/record internal/backoff internal/snapshot"},
+	{"sqlitestore", "/ internal/bisect internal/sqlrow internal/record internal/inflight internal/backoff internal/snapshot"},
+	{"pgstore", "/ internal/bisect internal/record internal/sqlrow internal/wake internal/inflight internal/backoff internal/snapshot"},
+	{"etcdstore", "/ internal/bisect internal/record internal/wake internal/inflight internal/backoff internal/generation internal/snapshot"},
+	{"routestore", "/ internal/bisect internal/document internal/record internal/backoff internal/snapshot"},
 
 	// What stands on a Registry.
 	{"witness", "/ internal/exactjson"},
@@ -71,6 +72,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/auth", "/ internal/access internal/document internal/exactjson"},
 	{"internal/limit", "internal/generation"},
 	{"internal/health", "/ internal/document internal/snapshot"},
+	{"internal/health", "/ internal/bisect internal/document"},
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},

@@ -1,5 +1,7 @@
 package dibs
 
+import "time"
+
 // EventKind says what happened.
 type EventKind string
 
@@ -32,6 +34,18 @@ type Cursor string
 // Latest is the cursor of the feed's end at the time of the request. A reader that resumes from
 // the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
+
+// At returns the cursor of a moment: after it the feed has what happened at that time and later, if
+// the engine's clock was never set back. Events that are dated back, ends and imports, are where
+// they were recorded.
+func At(moment time.Time) Cursor { return Cursor(moment.UTC().Format(time.RFC3339Nano)) }
+
+// Moment returns the moment of a cursor from [At]; ok is false for others. It takes every time in
+// the format of RFC 3339.
+func (c Cursor) Moment() (moment time.Time, ok bool) {
+	moment, err := time.Parse(time.RFC3339, string(c))
+	return moment, err == nil
+}
 
 // Event is one committed change. The feed of events is enough to follow the registry.
 type Event struct {
@@ -78,7 +92,7 @@ type Snapshot struct {
 
 // FeedQuery selects events of the feed.
 type FeedQuery struct {
-	After     Cursor // resume here; empty means the beginning, [Latest] the end
+	After     Cursor // resume here; empty means the beginning, [Latest] the end, [At] a moment
 	Namespace string // only events of its names; empty means all events
 	Limit     int    // zero means 100; at most 1,000
 }

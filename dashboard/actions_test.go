@@ -11,6 +11,7 @@ import (
 
 // A rename, from search to confirmation, by keyboard alone: the dialog says what will happen, and another tab sees it.
 func TestRenameByKeyboard(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	reg := s.registry(t, "")
 	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "Alice & Bob", Entity: wedding(42)}); err != nil {
@@ -53,7 +54,7 @@ func TestRenameByKeyboard(t *testing.T) {
 func (p *tab) tabTo(text string) {
 	p.Helper()
 	for range 60 {
-		if eval[bool](p, "document.activeElement.innerText?.trim() === %s", quoted(text)) {
+		if eval[bool](p, "(document.activeElement.ariaLabel ?? document.activeElement.innerText)?.trim() === %s", quoted(text)) {
 			return
 		}
 		p.keys(kb.Tab)
@@ -63,6 +64,7 @@ func (p *tab) tabTo(text string) {
 
 // The palette leads to every page without a mouse.
 func TestPalette(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	p := open(t, s.url, "")
 	p.sees("No names yet")
@@ -84,6 +86,7 @@ func TestPalette(t *testing.T) {
 
 // A hundred callers race for one name: one wins, and gives it back.
 func TestRace(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	p := open(t, s.url, "#/playground?value=Alice%20%26%20Bob")
 	p.click("Let 100 callers race")

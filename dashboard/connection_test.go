@@ -1,14 +1,17 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
 
 // The server goes and comes back: the page says so, keeps what was typed, and goes on without a reload.
 func TestServerGoneAndBack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, dir, "127.0.0.1:0")
 	address := strings.TrimPrefix(s.url, "http://")
@@ -37,6 +40,7 @@ func TestServerGoneAndBack(t *testing.T) {
 
 // Events show as they are committed; a pause keeps the page as it is.
 func TestLiveTail(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	reg := s.registry(t, "")
 	claim := func(value string, id int) {
@@ -58,4 +62,52 @@ func TestLiveTail(t *testing.T) {
 	p.fill("Entity", "wedding/2")
 	p.misses("slug:first")
 	p.sees("slug:second")
+}
+
+// Events from a time, from a cursor, and of one kind, page by page.
+func TestPastEvents(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	for i := range 120 {
+		if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprintf("name-%d", i), Entity: wedding(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := reg.Archive(t.Context(), dibs.Archive{Entity: wedding(7)}); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, s.url, "#/events")
+	p.click("From a time")
+	const rows = "document.querySelectorAll('main tbody tr').length === %d"
+	p.sees("slug:name-49")
+	p.holds(rows, 50)
+	p.click("Later")
+	p.sees("slug:name-99")
+	p.click("Later")
+	p.sees("slug:name-119")
+	p.holds(rows+" && [...document.querySelectorAll('button')].find((b) => b.innerText === 'Later').disabled", 21)
+	p.click("Earlier")
+	p.sees("slug:name-99")
+	p.goTo("#/events?show=past&kind=archived")
+	p.holds(rows, 1)
+	p.goTo("#/events?show=past&entity=wedding/7&after=" + string(firstEvents(t, reg, 5).Next))
+	p.holds(rows, 12) // wedding/7, 70 to 79, and the archiving
+	tomorrow, yesterday := time.Now().AddDate(0, 0, 1).Format("2006-01-02T15:04"), time.Now().AddDate(0, 0, -1).Format("2006-01-02T15:04")
+	p.goTo("#/events?show=past&from=" + tomorrow)
+	p.sees("Nothing has happened since then")
+	p.goTo("#/events?show=past&from=" + yesterday)
+	p.holds(rows, 50)
+	p.goTo("#/events?show=past&after=made-up")
+	p.holds("document.querySelector('.problem')?.innerText.includes('cursor')")
+}
+
+// firstEvents returns the beginning of the feed.
+func firstEvents(t *testing.T, reg *dibs.Registry, limit int) dibs.EventPage {
+	t.Helper()
+	page, err := reg.Events(t.Context(), dibs.FeedQuery{Limit: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -41,6 +39,7 @@ var actions = []action{
 
 // Every action, by keyboard alone: a dry run that says what will happen and changes nothing, and then the change.
 func TestActionsByKeyboard(t *testing.T) {
+	t.Parallel()
 	s := serveWithWitness(t)
 	reg := s.registry(t, "")
 	prepare(t, reg)
@@ -83,10 +82,7 @@ func serveWithWitness(t *testing.T) *server {
 	witness := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	t.Cleanup(witness.Close)
 	dir := t.TempDir()
-	text := fmt.Sprintf("sweepEvery = \"100ms\"\n[witnesses.orders]\nurl = %q\n[policies.slug]\nprofile = \"slug\"\nquarantine = \"720h\"\nwitness = \"orders\"\n", witness.URL)
-	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeConfig(t, dir, fmt.Sprintf("sweepEvery = \"100ms\"\n[witnesses.orders]\nurl = %q\n[policies.slug]\nprofile = \"slug\"\nquarantine = \"720h\"\nwitness = \"orders\"\n", witness.URL))
 	return serve(t, dir, "127.0.0.1:0", "--config", "dibs.toml")
 }
 

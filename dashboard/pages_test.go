@@ -2,8 +2,11 @@ package dashboard_test
 
 import (
 	_ "embed"
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/calldibs/dibs"
 )
@@ -20,7 +23,9 @@ var pages = []page{
 	{"events", "#/events", "Waiting for events"},
 	{"conflicts", "#/conflicts", "in use"},
 	{"suspects", "#/suspects", "Nothing waits"},
+	{"events-past", "#/events?show=past", "slug:alice-bob"},
 	{"webhooks", "#/webhooks", "No webhooks"},
+	{"keys", "#/keys", "No keys yet"},
 	{"policies", "#/policies", "Limits"},
 	{"missing", "#/nothing/here", "There is no such page"},
 }
@@ -31,16 +36,17 @@ var axe string
 // Every page works without errors, in light and dark, wide and narrow, and has no serious fault for people who cannot see,
 // or use no mouse.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	seed(t, s.registry(t, ""))
 	p := open(t, s.url, "")
 	for _, page := range pages {
 		p.goTo(page.hash)
 		p.sees(page.complete)
-		for _, dark := range []bool{false, true} {
-			p.dark(dark)
-			p.isAccessible(page.name)
-		}
+		p.isAccessible(page.name)
+		p.dark(true)
+		p.isAccessible(page.name+", dark", "color-contrast")
+		p.dark(false)
 		p.size(390, 844)
 		p.fits(page.name)
 		p.isAccessible(page.name + ", narrow")
@@ -48,16 +54,24 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// isAccessible runs axe-core, and fails for findings above minor.
-func (p *tab) isAccessible(what string) {
+// isAccessible runs axe-core, all of its rules or some, and fails for findings above minor.
+func (p *tab) isAccessible(what string, rules ...string) {
 	p.Helper()
+	options := map[string]any{"resultTypes": []string{"violations"}}
+	if len(rules) > 0 {
+		options["runOnly"] = rules
+	}
+	chosen, err := json.Marshal(options)
+	if err != nil {
+		p.Fatal(err)
+	}
 	if !eval[bool](p, "'axe' in window") {
 		eval[bool](p, "%s\ntrue", axe)
 	}
-	const run = `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations
+	const run = `axe.run(document, %s).then((r) => r.violations
 		.filter((v) => v.impact !== "minor")
 		.map((v) => v.impact + " " + v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.any.map((a) => a.message).join("; ")).join(" | ")))`
-	for _, finding := range eval[[]string](p, run) {
+	for _, finding := range eval[[]string](p, run, chosen) {
 		p.Errorf("%s: %s", what, finding)
 	}
 }
@@ -70,34 +84,70 @@ func (p *tab) fits(what string) {
 	}
 }
 
-// Values that try to be markup are shown as text, wherever they come from.
+// Values that try to be markup are shown as text, wherever they come from and wherever they show: names, owners, meta, correlation ids,
+// what a person types, and what the server answers to it.
 func TestMarkupIsText(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	reg := s.registry(t, "")
 	evil := `<img src=x onerror="document.title='broken'">`
+	owner := dibs.Entity{Type: evil, ID: evil}
 	hold, err := reg.Reserve(t.Context(), dibs.Reserve{
-		Namespace: "title", Value: evil, Entity: dibs.Entity{Type: evil, ID: evil}, CorrelationID: evil, Meta: map[string]string{evil: evil},
+		Namespace: "title", Value: evil, Entity: owner, CorrelationID: evil, Meta: map[string]string{evil: evil},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "title", Value: evil}); err == nil {
+		t.Fatal("two callers got one name")
+	}
 	p := open(t, s.url, "")
-	p.sees("title:")
-	for _, hash := range []string{"#/", "#/names", "#/name/title/" + escaped(evil), "#/playground?namespace=title&value=" + escaped(evil)} {
-		p.goTo(hash)
+	isText := func() {
+		t.Helper()
 		p.sees("onerror=")
 		p.holds("!document.querySelector('img') && document.title !== 'broken'")
 	}
-	if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: dibs.Entity{Type: evil, ID: evil}}); err != nil {
+	nameHash := "#/name/title/" + escaped(evil)
+	for _, hash := range []string{"#/", "#/names", nameHash, "#/playground?namespace=title&value=" + escaped(evil), "#/events?show=past", "#/conflicts"} {
+		p.goTo(hash)
+		isText()
+	}
+	p.goTo("#/events?show=past&entity=" + escaped(evil))
+	p.click("More")
+	p.holds("document.querySelector('.detail pre').innerText.split('onerror').length > 5") // with meta and correlation id
+	isText()
+	p.keys("/")
+	p.holds("document.activeElement.id === 'search'")
+	eval[bool](p, "(document.activeElement.select(), true)")
+	p.keys(evil)
+	p.holds("document.querySelector('#search-hits [role=option]')?.innerText.includes('onerror')")
+	isText()
+	p.keys(kb.Enter)
+	p.holds("location.hash.startsWith('#/name/title/')")
+
+	if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: owner}); err != nil {
 		t.Fatal(err)
 	}
+	p.click("Rename")
+	p.fill("New name", evil+"2")
+	p.click("See what happens")
+	p.holds("document.querySelector('.words')?.innerText.includes('onerror')")
+	isText()
+	p.click("Rename")
+	p.holds("document.querySelector('.toast')?.innerText.includes('onerror')")
 	p.goTo("#/entity/" + escaped(evil) + "/" + escaped(evil))
-	p.sees("version 1")
-	p.holds("!document.querySelector('img') && document.title !== 'broken'")
+	p.sees("version 2")
+	isText()
+	p.goTo("#/webhooks")
+	p.click("New webhook")
+	p.keys("https://" + evil)
+	p.keys(kb.Enter)
+	p.holds("document.querySelector('dialog .problem')?.innerText.length > 10 && !document.querySelector('img')")
 }
 
 // Names in other scripts and of any length are shown whole, and break no page.
 func TestUnusualNames(t *testing.T) {
+	t.Parallel()
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	reg := s.registry(t, "")
 	long := strings.Repeat("abcdefgh", 128)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -83,6 +84,25 @@ func serve(t *testing.T, dir, listen string, args ...string) *server {
 	return s
 }
 
+// freeAddress returns an address at which no server listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// writeConfig writes dibs.toml for a server in a folder.
+func writeConfig(t *testing.T, dir, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "dibs.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.ended
@@ -142,7 +162,10 @@ func startBrowser(t *testing.T) context.Context {
 	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en-GB"),
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(patience))
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(patience),
+		// Tests run at once, each in a tab that believes to be in front.
+		chromedp.Flag("disable-background-timer-throttling", true), chromedp.Flag("disable-renderer-backgrounding", true),
+		chromedp.Flag("disable-backgrounding-occluded-windows", true))
 	ctx, cancel := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("the browser does not start: %v", err)
@@ -169,9 +192,14 @@ type tab struct {
 // content security policy.
 func open(t *testing.T, url, hash string) *tab {
 	t.Helper()
+	return newTab(t, url).start(hash)
+}
+
+func newTab(t *testing.T, url string) *tab {
+	t.Helper()
 	ctx, cancel := chromedp.NewContext(startBrowser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	return (&tab{T: t, ctx: ctx, url: url}).start(hash)
+	return &tab{T: t, ctx: ctx, url: url}
 }
 
 // another opens a page in a second tab with the same cookies.
@@ -193,6 +221,9 @@ func (p *tab) start(hash string) *tab {
 			p.hear(m)
 		}
 	}()
+	if _, err := chromedp.Call(p.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		p.Fatal(err)
+	}
 	p.size(1440, 900)
 	p.do(chromedp.Navigate(p.url + "/" + hash))
 	return p
@@ -248,9 +279,16 @@ func eval[T any](p *tab, format string, args ...any) T {
 func (p *tab) holds(format string, args ...any) {
 	p.Helper()
 	expression := fmt.Sprintf(format, args...)
-	for deadline := time.Now().Add(patience); !eval[bool](p, "Boolean(%s)", expression); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.Fatalf("not within %v: %s\nthe page: %s", patience, expression, eval[string](p, "document.body.innerText.slice(0, 3000)"))
+	look := chromedp.Evaluate[bool]("Boolean("+expression+")", chromedp.EvalAwaitPromise)
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		holds, err := chromedp.Run(p.ctx, look) // it fails while the browser goes from one document to the next
+		switch {
+		case holds && err == nil:
+			return
+		case p.ctx.Err() != nil:
+			p.Fatalf("%s: %v", expression, p.ctx.Err())
+		case time.Now().After(deadline):
+			p.Fatalf("not within %v: %s (%v)\nthe page: %s", patience, expression, err, eval[string](p, "document.body.innerText.slice(0, 3000)"))
 		}
 	}
 }
@@ -258,13 +296,13 @@ func (p *tab) holds(format string, args ...any) {
 // sees waits until the page shows a text.
 func (p *tab) sees(text string) {
 	p.Helper()
-	p.holds("document.body.innerText.includes(%s)", quoted(text))
+	p.holds("document.body?.innerText.includes(%s)", quoted(text))
 }
 
 // misses waits until the page no longer shows a text.
 func (p *tab) misses(text string) {
 	p.Helper()
-	p.holds("!document.body.innerText.includes(%s)", quoted(text))
+	p.holds("document.body && !document.body.innerText.includes(%s)", quoted(text))
 }
 
 // goTo goes to another page, as a link does.

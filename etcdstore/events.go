@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // Events returns events behind a cursor, which is the position of an event in hexadecimal.
@@ -53,6 +54,26 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 		_, err := s.getKeys(ctx, nil, 0) // learns the clock
 		return cursorAt(s.lastPosition()), err
 	})
+}
+
+// Seek returns the cursor just before a date.
+func (s *Store) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return bisect.Feed(ctx, s, at, func(from, to dibs.Cursor) dibs.Cursor {
+		middle := bisect.Middle(orderOf(from), orderOf(to))
+		if middle == orderOf(from) {
+			return from
+		}
+		return cursorAt(position(middle, maxEvents-1))
+	})
+}
+
+// orderOf returns the order in a cursor of this engine; 0 is the beginning.
+func orderOf(cursor dibs.Cursor) uint64 {
+	at, err := hex.DecodeString(string(cursor))
+	if err != nil || len(at) != positionSize {
+		return 0
+	}
+	return binary.BigEndian.Uint64(at)
 }
 
 // lastPosition returns the last position that the stored order allows, as far as it is known.

@@ -15,12 +15,14 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/record"
 )
 
 var (
-	_ dibs.Store = (*Store)(nil)
-	_ dibs.Clock = (*Store)(nil)
+	_ dibs.Store  = (*Store)(nil)
+	_ dibs.Clock  = (*Store)(nil)
+	_ dibs.Seeker = (*Store)(nil)
 )
 
 // Config holds a store's settings. The zero Config is usable.
@@ -271,6 +273,11 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	}
 	defer s.mu.Unlock()
 	return s.feed.end(), nil
+}
+
+// Seek returns the cursor just before a date.
+func (s *Store) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return bisect.Feed(ctx, s, at, bisect.Numbers)
 }
 
 // Close drops all data. It never fails, and may be called again.

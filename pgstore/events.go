@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // eventRow is an event: a line of a row of dibs_events.
@@ -134,6 +135,19 @@ func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 		return "", err
 	}
 	return position{p.head, math.MaxInt32}.cursor(), nil
+}
+
+// Seek returns the cursor just before a date.
+func (s *Store) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return bisect.Feed(ctx, s, at, func(from, to dibs.Cursor) dibs.Cursor {
+		low, _ := parseCursor(from) // both are cursors of this engine
+		high, _ := parseCursor(to)
+		middle := bisect.Middle(uint64(low.seq), uint64(high.seq))
+		if middle == uint64(low.seq) {
+			return from
+		}
+		return position{int64(middle), math.MaxInt32}.cursor()
+	})
 }
 
 // readNumbered reads a page until it is complete, or has everything that was committed when the

@@ -50,6 +50,7 @@ var (
 	_ dibs.Waker    = (*Store)(nil)
 	_ dibs.Clock    = (*Store)(nil)
 	_ dibs.Parallel = (*Store)(nil)
+	_ dibs.Seeker   = (*Store)(nil)
 )
 
 // Writers returns how many batches the registry should commit at once.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // readFeed merges the events of some parts: of the next events of all parts, the one with the
@@ -54,11 +55,28 @@ func readEnd(ctx context.Context, t *table, parts []*part) (dibs.Cursor, error) 
 	if err != nil {
 		return "", err
 	}
+	return t.join(parts, ends), nil
+}
+
+// join returns the cursor of the whole feed with the cursors of some parts. The others are at their
+// beginning.
+func (t *table) join(parts []*part, cursors []dibs.Cursor) dibs.Cursor {
 	at := make([]dibs.Cursor, len(t.names))
 	for i, p := range parts {
-		at[p.index] = ends[i]
+		at[p.index] = cursors[i]
 	}
-	return t.encode(at), nil
+	return t.encode(at)
+}
+
+// seek finds a date in the feeds of some parts.
+func seek(ctx context.Context, t *table, parts []*part, at dibs.Instant) (dibs.Cursor, error) {
+	found, err := ofEach(parts, func(p *part) (dibs.Cursor, error) {
+		return leased(ctx, p, func() (dibs.Cursor, error) { return bisect.Seek(ctx, p.engine, at) })
+	})
+	if err != nil {
+		return "", err
+	}
+	return t.join(parts, found), nil
 }
 
 // A cursor of the whole feed has the cursors of its parts by name: "~default.1204~eu.17". It

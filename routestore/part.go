@@ -28,6 +28,7 @@ var (
 	_ dibs.Waker    = (*part)(nil)
 	_ dibs.Clock    = (*part)(nil)
 	_ dibs.Parallel = (*part)(nil)
+	_ dibs.Seeker   = (*part)(nil)
 )
 
 func newPart(t *table, index int, engine dibs.Store) *part {
@@ -153,6 +154,11 @@ func (p *part) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event,
 // other parts are at their beginning.
 func (p *part) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return readEnd(ctx, p.table, []*part{p})
+}
+
+// Seek returns the place of a date in the part's own feed, like Latest.
+func (p *part) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return seek(ctx, p.table, []*part{p}, at)
 }
 
 func (p *part) Close() error { return p.engine.Close() }

@@ -51,6 +51,7 @@ var (
 	_ dibs.Waker       = (*Store)(nil)
 	_ dibs.Clock       = (*Store)(nil)
 	_ dibs.Parallel    = (*Store)(nil)
+	_ dibs.Seeker      = (*Store)(nil)
 )
 
 // Parts returns the parts in the order of the routes.
@@ -185,6 +186,11 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 // Latest returns the end of the feed, which is that of each part.
 func (s *Store) Latest(ctx context.Context) (dibs.Cursor, error) {
 	return readEnd(ctx, s.table, s.parts)
+}
+
+// Seek returns the place of a date in the feed of each part.
+func (s *Store) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return seek(ctx, s.table, s.parts, at)
 }
 
 // Close closes all parts. Closing twice is allowed.

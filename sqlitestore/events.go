@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // eventRow is an event with its number, the number of its name's row, and the number of the
@@ -123,6 +124,11 @@ func (s *Store) Latest(ctx context.Context) (latest dibs.Cursor, err error) {
 		return err
 	})
 	return latest, err
+}
+
+// Seek returns the cursor just before a date.
+func (s *Store) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return bisect.Feed(ctx, s, at, bisect.Numbers)
 }
 
 func cursorOf(seq int64) dibs.Cursor { return dibs.Cursor(strconv.FormatInt(seq, 10)) }

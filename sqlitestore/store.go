@@ -50,6 +50,7 @@ var (
 	_ dibs.Store  = (*Store)(nil)
 	_ dibs.Pinger = (*Store)(nil)
 	_ dibs.Clock  = (*Store)(nil)
+	_ dibs.Seeker = (*Store)(nil)
 )
 
 // Now returns the engine's time, which is that of the machine.

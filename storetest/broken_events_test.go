@@ -136,6 +136,18 @@ func brokenEvents() []broken {
 				return events, err
 			}
 		}},
+		{must: "events-seek", how: "returns the start of the feed", apply: func(f *fake, _ *Clock) {
+			f.seek = func(context.Context, dibs.Instant) (dibs.Cursor, error) { return "", nil }
+		}},
+		{must: "events-seek", how: "returns the end of the feed", apply: func(f *fake, _ *Clock) {
+			f.seek = func(ctx context.Context, _ dibs.Instant) (dibs.Cursor, error) { return f.latest(ctx) }
+		}},
+		{must: "events-seek", how: "skips events of the date itself", apply: func(f *fake, _ *Clock) {
+			good := f.seek
+			f.seek = func(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+				return good(ctx, at.Add(time.Millisecond))
+			}
+		}},
 		{must: "events-cost", how: "reads a history from its end to the page", apply: walking(func(q dibs.EventQuery) bool { return !q.Name.IsZero() })},
 		{must: "events-cost", how: "reads the feed from its start to the page", apply: walking(func(q dibs.EventQuery) bool { return q.Name.IsZero() })},
 		{must: "events-filter", how: "names alone", apply: telltale(func(events []dibs.Event) []dibs.Event {

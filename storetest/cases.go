@@ -97,6 +97,7 @@ var cases = []testCase{
 	{"events-gapless,events-order", "readers among writers", eventsGapless},
 	{"events-latest", "between two commits", eventsLatest},
 	{"events-latest", "among writers", eventsLatestAmongWriters},
+	{"events-seek", "before, at, between and after dates", eventsSeek},
 
 	// Snapshots of the whole store. They are optional: engines without them do not run these.
 	{"snapshot-records,snapshot-events", "everything, in pages", ofSources(snapshotShows)},

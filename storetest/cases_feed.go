@@ -181,6 +181,48 @@ func eventsHistoryOfGroup(e *env) {
 
 // eventsCost measures pages in a short history or feed and in a long one. One fast
 // measurement of many is enough: other tests use the machine as well.
+// Only some engines find a date in their feed.
+func eventsSeek(e *env) {
+	seeker, ok := e.store.(dibs.Seeker)
+	if !ok {
+		return
+	}
+	seek := func(at dibs.Instant) dibs.Cursor {
+		cursor, err := seeker.Seek(e.Context(), at)
+		if err != nil {
+			e.Fatalf("Seek: %v", err)
+		}
+		return cursor
+	}
+	start := e.now()
+	if found := e.page(dibs.EventQuery{After: seek(start), Limit: 1}); len(found) > 0 {
+		e.Fatalf("an empty feed has %v after a date", found)
+	}
+	const dates, each = 40, 3 // of each date there are several events
+	at := func(i int) dibs.Instant { return start.Add(time.Duration(i) * time.Second) }
+	for i := range dates {
+		var group dibs.Group
+		for j := range each {
+			n := name("slug", fmt.Sprintf("%d-%d", i, j), dibs.Active)
+			told := happened(dibs.EventClaimed, n)
+			told.At = at(i)
+			group = join(group, create(n), telling(told))
+		}
+		e.commit(group)
+	}
+	feed := e.feed(dibs.EventQuery{})
+	for i := range dates {
+		for _, date := range []dibs.Instant{at(i), at(i).Add(-time.Millisecond)} {
+			if found := e.page(dibs.EventQuery{After: seek(date), Limit: 1}); len(found) == 0 || found[0].Cursor != feed[i*each].Cursor {
+				e.Fatalf("after the date of event %d comes %v", i*each, found)
+			}
+		}
+	}
+	if found := e.page(dibs.EventQuery{After: seek(at(dates)), Limit: 1}); len(found) > 0 {
+		e.Fatalf("after the last date comes %v", found)
+	}
+}
+
 func eventsCost(e *env) {
 	const (
 		few, many = 8, 80 // groups, each with this many events

@@ -31,6 +31,7 @@ type fake struct {
 	events func(context.Context, dibs.EventQuery) ([]dibs.Event, error)
 	await  func(context.Context, []dibs.Ref, dibs.Instant) error
 	latest func(context.Context) (dibs.Cursor, error)
+	seek   func(context.Context, dibs.Instant) (dibs.Cursor, error)
 	close  func() error
 
 	snapshot func(context.Context) (snapshot.View, error)
@@ -41,8 +42,8 @@ func newFake(data dibs.Store) *fake {
 		data: data, load: data.Load, due: data.Due,
 		await: data.Await, owned: data.Owned, list: data.List, count: data.Count, events: data.Events, latest: data.Latest,
 	}
-	f.commit = f.commitFree
 	f.snapshot = func(ctx context.Context) (snapshot.View, error) { return snapshot.Take(ctx, data.(*disk).Store) }
+	f.commit, f.seek = f.commitFree, data.(dibs.Seeker).Seek
 	f.before = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -173,6 +174,14 @@ func (f *fake) Snapshot(ctx context.Context) (snapshot.View, error) {
 		return nil, err
 	}
 	return f.snapshot(ctx)
+}
+
+func (f *fake) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	ctx, err := f.before(ctx, "Seek")
+	if err != nil {
+		return "", err
+	}
+	return f.seek(ctx, at)
 }
 
 func (f *fake) Close() error { return f.close() }

@@ -16,11 +16,11 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// contract returns the ids of the musts in the comments of dibs.Store and of snapshot.Source.
+// contract returns the ids of the musts in the comments of dibs.Store, and of optional interfaces.
 func contract(t *testing.T) []string {
 	t.Helper()
 	var source []byte
-	for _, path := range []string{"../store.go", "../internal/snapshot/snapshot.go"} {
+	for _, path := range []string{"../store.go", "../store_optional.go", "../internal/snapshot/snapshot.go"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +191,10 @@ type disk struct {
 	mu     sync.Mutex
 	stalls *stall       // the next commit stalls here
 	slow   atomic.Int32 // stalled commits
+}
+
+func (d *disk) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return d.Store.(dibs.Seeker).Seek(ctx, at)
 }
 
 // stall makes the next commit stall.

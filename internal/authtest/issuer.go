@@ -32,12 +32,20 @@ type Issuer struct {
 	KeyRequests, Discoveries atomic.Int64
 	// While Down is set, every request fails.
 	Down atomic.Bool
+	// Person is who signs in at the issuer's page, without being asked; nil refuses.
+	Person atomic.Pointer[Person]
 
 	mu   sync.Mutex
 	keys []Key
 	// codes are the authorization requests that were answered with a code.
 	codes map[string]url.Values
 	tb    testing.TB
+}
+
+// Person is a subject with claims of their own.
+type Person struct {
+	Subject string
+	Claims  Claims
 }
 
 // Key is a signing key.
@@ -62,6 +70,13 @@ func NewIssuer(tb testing.TB) *Issuer {
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.KeyRequests.Add(1)
 		i.answer(w, i.keySet())
+	})
+	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
+		target := r.FormValue("redirect_uri") + "?" + url.Values{"error": {"access_denied"}, "state": {r.FormValue("state")}}.Encode()
+		if person := i.Person.Load(); person != nil {
+			target = i.Authorize(r.URL.String(), person.Subject, person.Claims)
+		}
+		http.Redirect(w, r, target, http.StatusFound)
 	})
 	mux.HandleFunc("POST /token", i.exchange)
 	server := httptest.NewServer(mux)

@@ -73,6 +73,7 @@ type feedFlags struct {
 	dibs.FeedQuery
 	kinds  []string
 	last   int
+	since  time.Time
 	follow bool
 	given  func(flag string) bool
 }
@@ -101,6 +102,7 @@ func (s *session) events() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.follow, "follow", false, "print new events as they happen")
 	flags.StringVar((*string)(&f.After), "after", "", "resume after this `cursor`; \"latest\" means from now on")
+	timeVar(cmd, &f.since, "since", "begin at this time: 2026-03-01, or with a time of day")
 	s.namespaceVar(cmd, &f.Namespace, "only names of this `namespace`")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
 	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
@@ -123,6 +125,12 @@ func (f *feedFlags) check() error {
 		if !slices.Contains(kindNames(), kind) {
 			return usage("unknown kind of event %q: use %s", kind, join(kindNames()))
 		}
+	}
+	if f.given("since") && f.given("after") {
+		return usage("--since and --after exclude each other: use one of them")
+	}
+	if f.given("since") {
+		f.After = dibs.At(f.since)
 	}
 	if f.given("last") && f.given("limit") {
 		return usage("--last and --limit exclude each other: use one of them")

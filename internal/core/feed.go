@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/internal/wake"
 )
@@ -26,13 +27,11 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 			return dibs.EventPage{}, err
 		}
 	}
-	if query.After == dibs.Latest {
-		latest, err := f.store.Latest(ctx)
-		if err != nil {
-			return dibs.EventPage{}, err
-		}
-		query.After = latest
+	after, err := f.resolve(ctx, query.After)
+	if err != nil {
+		return dibs.EventPage{}, err
 	}
+	query.After = after
 	var committed, woken <-chan struct{}
 	if wait { // from before the first read on, so that no commit is missed
 		wakeCtx, cancel := context.WithCancel(ctx)
@@ -62,6 +61,19 @@ func (f feed) events(ctx context.Context, query dibs.FeedQuery, wait bool) (dibs
 		case <-time.After(f.pollEvery):
 		}
 	}
+}
+
+// resolve returns the engine's cursor for the end of the feed, or for a moment. It returns others as
+// they are.
+func (f feed) resolve(ctx context.Context, cursor dibs.Cursor) (dibs.Cursor, error) {
+	if cursor == dibs.Latest {
+		return f.store.Latest(ctx)
+	}
+	moment, ok := cursor.Moment()
+	if !ok {
+		return cursor, nil
+	}
+	return bisect.Seek(ctx, unobserved(f.store), dibs.InstantOf(moment))
 }
 
 // maxScanned is how many events a page may skip to find those of its namespace. The feed has

@@ -205,3 +205,36 @@ func TestAwaitEventsResumesAfterWhatItRead(t *testing.T) {
 		}
 	})
 }
+
+// A moment is a place in the feed, on engines that find it and on others, also with a namespace.
+func TestEventsFromAMoment(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(dibs.Store) dibs.Store{
+		"seeker":  func(s dibs.Store) dibs.Store { return s },
+		"scanned": func(s dibs.Store) dibs.Store { return struct{ dibs.Store }{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				reg := coretest.MustOpen(t, wrap(memstore.New(memstore.Config{})), dibs.Config{})
+				start := time.Now()
+				for i := range 30 {
+					coretest.MustReserve(t, reg, fmt.Sprint("name-", i))
+					time.Sleep(time.Second)
+				}
+				for _, namespace := range []string{"", "slug"} {
+					for i := range 30 {
+						moment := start.Add(time.Duration(i)*time.Second - time.Millisecond)
+						page, err := reg.Events(t.Context(), dibs.FeedQuery{After: dibs.At(moment), Namespace: namespace, Limit: 1})
+						if want := fmt.Sprint("slug:name-", i); err != nil || len(page.Events) != 1 || page.Events[0].Key() != want {
+							t.Errorf("from %v on comes %v, not %s; %v", moment, page.Events, want, err)
+						}
+					}
+				}
+				if page, err := reg.Events(t.Context(), dibs.FeedQuery{After: dibs.At(time.Now())}); err != nil || len(page.Events) > 0 || page.More {
+					t.Errorf("from now on comes %v, %v", page, err)
+				}
+			})
+		})
+	}
+}

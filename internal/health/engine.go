@@ -10,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/snapshot"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // diagnoser is an optional interface of engines that know why a commit is not answered.
@@ -182,6 +183,7 @@ var (
 	_ dibs.Parallel = (*engine)(nil)
 
 	_ snapshot.Source = (*engine)(nil)
+	_ dibs.Seeker   = (*engine)(nil)
 )
 
 // reading makes a call that only reads, unless the engine is known to be unreachable.
@@ -245,6 +247,11 @@ func (e *engine) Latest(ctx context.Context) (dibs.Cursor, error) {
 // Snapshot takes a snapshot of the engine, if the engine can.
 func (e *engine) Snapshot(ctx context.Context) (snapshot.View, error) {
 	return reading(ctx, e, func() (snapshot.View, error) { return snapshot.Take(ctx, e.Store) })
+}
+
+// Seek returns the cursor just before a date.
+func (e *engine) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
+	return reading(ctx, e, func() (dibs.Cursor, error) { return bisect.Seek(ctx, e.Store, at) })
 }
 
 // Ping checks that the engine answers.

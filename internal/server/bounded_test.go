@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/limit"
@@ -157,5 +159,27 @@ func TestLongHistory(t *testing.T) {
 				t.Errorf("the holder is %d: %s", res.status, text)
 			}
 		})
+	}
+}
+
+// A time as a cursor begins there.
+func TestEventsFromATime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, onSQLite, nil)
+	r.reserve("slug", "alice")
+	at, err := time.Parse(time.RFC3339, r.getEvents("/v1/events").Events[0].At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := r.getEvents("/v1/events?after=" + string(dibs.At(at))); len(page.Events) != 1 {
+		t.Errorf("from %v on there are %v", at, page.Events)
+	}
+	page := r.getEvents("/v1/events?after=" + string(dibs.At(at.Add(time.Millisecond))))
+	if len(page.Events) != 0 || page.NextCursor != r.getEvents("/v1/events").NextCursor {
+		t.Errorf("after %v there is %v", at, page)
+	}
+	res, text := r.send(http.MethodGet, "/v1/events?after=yesterday", nil, "")
+	if res.status != http.StatusUnprocessableEntity || !strings.Contains(text, "INVALID_CURSOR") {
+		t.Errorf("yesterday is %d %s", res.status, text)
 	}
 }

@@ -281,5 +281,8 @@ func localPath(text string) string {
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, "\\\r\n\t") {
 		return "/"
 	}
+	if u.Fragment != "" { // the dashboard has its addresses there
+		return u.RequestURI() + "#" + u.EscapedFragment()
+	}
 	return u.RequestURI()
 }

@@ -48,7 +48,7 @@ func (s *Server) registerWatch() {
 }
 
 type eventsInput struct {
-	After       string `query:"after" doc:"Resume after this cursor; latest means from now on. Default: from the beginning."`
+	After       string `query:"after" doc:"Resume after this cursor; latest means from now on, and a time such as 2026-03-01T15:04:05Z from then on. Default: from the beginning."`
 	Limit       int    `query:"limit" minimum:"0" maximum:"1000" doc:"Default: 100."`
 	Namespace   string `query:"namespace" doc:"Only names of this namespace."`
 	LastEventID string `header:"Last-Event-ID" doc:"For a stream: resume after this cursor."`
@@ -59,25 +59,26 @@ type eventsInput struct {
 // [dibs.EventPage].
 const maxScanned = 1000
 
-// scanned returns how many events a page of the feed may scan.
-func scanned(namespace string, limit int) int {
-	if namespace != "" {
+// scanned returns how many events a page of the feed may scan, for those of a namespace or for the
+// place of a moment.
+func scanned(query dibs.FeedQuery) int {
+	if _, seeks := query.After.Moment(); seeks || query.Namespace != "" {
 		return maxScanned
 	}
-	return limit
+	return query.Limit
 }
 
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
 	if err := s.may(ctx, access.Events, in.Namespace); err != nil {
 		return nil, err
 	}
-	info := infoOf(ctx)
-	if p := s.chargePage(info, scanned(in.Namespace, in.Limit)); p != nil {
-		return nil, p
-	}
 	query := dibs.FeedQuery{After: dibs.Cursor(in.After), Namespace: in.Namespace, Limit: in.Limit}
 	if in.LastEventID != "" {
 		query.After = dibs.Cursor(in.LastEventID)
+	}
+	info := infoOf(ctx)
+	if p := s.chargePage(info, scanned(query)); p != nil {
+		return nil, p
 	}
 	// For a stream too: an invalid query is refused before the stream begins.
 	page, err := s.registry(ctx).Events(ctx, query)

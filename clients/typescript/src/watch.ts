@@ -6,7 +6,7 @@ import type { Event, EventsPage } from "./schema.js";
 export interface WatchOptions {
   /** Only names of this namespace. */
   namespace?: string;
-  /** Where to begin: the cursor of the last event that was seen, `"latest"` for now; without, the beginning. */
+  /** Where to begin: the cursor of the last event that was seen, `"latest"` for now, a time as in `2026-03-01T15:04:05Z`; without, the beginning. */
   after?: string;
   /** Ends the iteration. */
   signal?: AbortSignal;

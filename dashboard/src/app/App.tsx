@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { session } from "../data/session";
-import { SignIn } from "../pages/signin/SignIn";
+import { SignIn, SignInAgain } from "../pages/signin/SignIn";
 import { Toasts } from "../parts/toasts";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { Help } from "./Help";
@@ -15,10 +15,21 @@ import { TopBar } from "./TopBar";
 /** Whether the menu is open, on narrow screens. */
 export const menuOpen = signal(false);
 
-/** The frame with the page of the present address in it. */
+/** The page, or the way in. Over a session that has ended the page stays, for the same caller: nothing that was typed is lost. */
 export function App() {
   useShortcuts();
-  if (session.value.state === "signed out") return <SignIn />;
+  const { state, principal } = session.value;
+  if (state === "signed out") return <SignIn />;
+  return (
+    <>
+      <Frame key={principal ?? ""} />
+      {state === "over" && <SignInAgain />}
+    </>
+  );
+}
+
+/** The frame with the page of the present address in it. */
+function Frame() {
   return (
     <>
       {/* biome-ignore lint/a11y/useValidAnchor: it leads to a part of the page, whose address is behind the hash */}
@@ -51,5 +62,5 @@ function Content() {
     main.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, [path]);
-  return <main id="main" ref={main} tabIndex={-1}>{session.value.state === "signed in" && pageAt(place.value)}</main>;
+  return <main id="main" ref={main} tabIndex={-1}>{session.value.state !== "unknown" && pageAt(place.value)}</main>;
 }

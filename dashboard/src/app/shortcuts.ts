@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { session } from "../data/session";
 import { menu } from "./pages";
 import { go, link } from "./router";
 
@@ -14,6 +15,7 @@ export function useShortcuts(): void {
   useEffect(() => {
     let chord = 0;
     const press = (e: KeyboardEvent) => {
+      if (session.peek().state !== "signed in") return;
       if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
         e.preventDefault();
         overlay.value = overlay.value === "palette" ? undefined : "palette";

@@ -1,11 +1,15 @@
 import { Dibs, DibsError } from "@calldibs/client";
 import { Operator } from "@calldibs/client/operator";
 import { watchedFetch } from "./connection";
+import { inPieces } from "./pieces";
 
 const options = { url: location.origin, fetch: watchedFetch };
 
 /** The calls of every program. */
 export const dibs = new Dibs(options);
+
+/** The same for streams, which are read in large pieces. */
+export const slowDibs = new Dibs({ ...options, fetch: inPieces(watchedFetch) });
 
 /** The calls of operators. */
 export const operator = new Operator(options);

@@ -1,7 +1,7 @@
 import type { Event } from "@calldibs/client";
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { dibs } from "./api";
+import { dibs, slowDibs } from "./api";
 import { reconnects } from "./connection";
 import { session } from "./session";
 
@@ -39,7 +39,8 @@ export function useFeed(listener: Listener): void {
   const latest = useRef(listener);
   latest.current = listener;
   const who = session.value.principal;
-  // Another caller gets another stream
+  const back = reconnects.value;
+  // Another caller gets another stream; a stream that was refused begins again with the next session
   useEffect(() => {
     const listen: Listener = (events) => latest.current(events);
     listeners.add(listen);
@@ -52,7 +53,7 @@ export function useFeed(listener: Listener): void {
         cursor = undefined;
       }, lingerMs);
     };
-  }, [who]);
+  }, [who, back]);
 }
 
 /** Runs `reload` when something changes, at most once in `everyMs`. */
@@ -77,7 +78,7 @@ async function run(): Promise<void> {
   try {
     cursor ??= (await dibs.events({ after: "latest", signal: mine.signal })).nextCursor;
     feedLive.value = true;
-    for await (const event of dibs.watch({ after: cursor, signal: mine.signal })) {
+    for await (const event of slowDibs.watch({ after: cursor, signal: mine.signal })) {
       cursor = event.cursor;
       collect(event);
     }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isAborted } from "./api";
 import { reconnects } from "./connection";
+import { session } from "./session";
 
 /** Something that is loaded from the server, and loaded again. */
 export interface Resource<T> {
@@ -42,7 +43,7 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
   const { everyMs } = options;
   useEffect(() => {
     if (!everyMs) return;
-    const timer = setInterval(() => !document.hidden && reload(), everyMs);
+    const timer = setInterval(() => !document.hidden && session.peek().state === "signed in" && reload(), everyMs);
     return () => clearInterval(timer);
   }, [everyMs, reload]);
 

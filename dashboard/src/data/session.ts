@@ -4,9 +4,9 @@ import { effect, signal } from "@preact/signals";
 import { operator } from "./api";
 import { reconnects, refusals, watchedFetch } from "./connection";
 
-/** Who the caller is to the server. */
+/** Who the caller is to the server. A session that is over keeps its caller: what the person was doing stays until they are back. */
 export interface Session {
-  state: "unknown" | "signed in" | "signed out";
+  state: "unknown" | "signed in" | "over" | "signed out";
   principal?: string;
   me?: Me;
 }
@@ -24,15 +24,18 @@ export const session = signal<Session>({ state: "unknown" });
 export async function loadSession(): Promise<void> {
   try {
     const me = await operator.me();
+    const wasOver = session.peek().state === "over";
     session.value = { state: "signed in", me, ...(me.principal && { principal: me.principal }) };
+    if (wasOver) reconnects.value++; // what failed meanwhile is loaded again
   } catch (error) {
-    if (error instanceof DibsError && (error.code === "UNAUTHORIZED" || error.code === "KEY_NEEDED")) session.value = { state: "signed out" };
+    const refused = error instanceof DibsError && (error.code === "UNAUTHORIZED" || error.code === "KEY_NEEDED");
+    if (refused && session.peek().state !== "over") session.value = { state: "signed out" };
   }
 }
 
 // A call that was refused may mean that the session is over.
 effect(() => {
-  if (refusals.value > 0 && session.peek().state === "signed in") session.value = { state: "signed out" };
+  if (refusals.value > 0 && session.peek().state === "signed in") session.value = { ...session.peek(), state: "over" };
 });
 effect(() => {
   if (reconnects.value > 0 && session.peek().state === "unknown") void loadSession();
@@ -55,8 +58,22 @@ export async function signIn(key: string): Promise<void> {
 
 /** Leaves for the sign-in page of an issuer, which leads back to this page. */
 export function signInWith(issuer: string): void {
-  location.href = `/auth/oidc/start?issuer=${encodeURIComponent(issuer)}&return=${encodeURIComponent(`/${location.hash}`)}`;
+  location.href = issuerPage(issuer);
 }
+
+/** Opens the sign-in page of an issuer in another tab. This one goes on when the person comes back to it. */
+export function signInBeside(issuer: string): void {
+  window.open(issuerPage(issuer), "_blank", "noopener");
+}
+
+function issuerPage(issuer: string): string {
+  return `/auth/oidc/start?issuer=${encodeURIComponent(issuer)}&return=${encodeURIComponent(`/${location.hash}`)}`;
+}
+
+// All tabs share a session: another one may have a new one.
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && session.peek().state === "over") void loadSession();
+});
 
 export async function signOut(): Promise<void> {
   await fetch("/auth/sign-out", { method: "POST" });

@@ -31,7 +31,7 @@ export async function loadStats(): Promise<void> {
 effect(() => {
   reconnects.value;
   if (session.value.state === "signed in" && may("stats")) void loadStats();
-  else stats.value = undefined;
+  else if (session.value.state !== "over") stats.value = undefined;
 });
 setInterval(() => {
   if (!document.hidden && connection.peek() === "up" && may("stats")) void loadStats();

@@ -1,7 +1,9 @@
 import { now } from "../data/clock";
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const second = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const formats = { exact, second, clock };
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -9,9 +11,9 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** A time in the viewer's zone; the exact one in UTC shows on hover. */
-export function Time({ at, style = "exact" }: { at: string; style?: "exact" | "ago" | "clock" }) {
+export function Time({ at, style = "exact" }: { at: string; style?: "ago" | keyof typeof formats }) {
   const date = new Date(at);
-  const text = style === "ago" ? ago(date, now.value) : style === "clock" ? clock.format(date) : exact.format(date);
+  const text = style === "ago" ? ago(date, now.value) : formats[style].format(date);
   return <time dateTime={at} title={at}>{text}</time>;
 }
 

@@ -21,7 +21,8 @@ export function EntityLife({ entity, names }: { entity: Entity; names: Name[] })
       spans: spansOf(histories.value?.[i] ?? [], present).filter((span) => ownerText(span.entity) === ownerText(entity)),
     }))
     .filter((lane) => lane.spans.length > 0);
-  if (lanes.length === 0) return <Empty title={histories.loading ? "…" : "No events to draw"} />;
+  if (!histories.value) return null;
+  if (lanes.length === 0) return <Empty title="No events to draw" />;
   const from = Math.min(...lanes.flatMap((lane) => lane.spans.map((span) => span.from)));
   const to = Math.max(present, ...lanes.flatMap((lane) => lane.spans.map((span) => span.to)));
   const pad = Math.max(2000, (to - from) * 0.02);

@@ -33,7 +33,7 @@ export function EntityPage({ entity, scope }: { entity: Entity; scope: string | 
       )}
       {info.value && (
         <>
-          <Card title="Its life"><div class="body"><EntityLife entity={entity} names={names} /></div></Card>
+          <Card title="Its life"><div class="body life"><EntityLife entity={entity} names={names} /></div></Card>
           <Card title="Names" footer={info.value.more && "There are more: see its namespaces."}>
             {names.length === 0 ? <Empty title="No names"><p>It has given up every name it had.</p></Empty> : <NameTable names={names} active={active} archived={info.value.archived} />}
           </Card>

@@ -44,7 +44,7 @@ function Table({ keys, onRevoke }: { keys: Key[]; onRevoke: (key: Key) => void }
               <td>{key.grants.map((grant) => <div key={grant.verbs.join() + grant.namespaces.join()} class="wrap">{grant.verbs.join(", ")} <span class="soft">in</span> <span class="name">{grant.namespaces.join(", ")}</span></div>)}</td>
               <td class="soft">{key.createdAt ? <Time at={key.createdAt} style="ago" /> : "–"}{key.createdBy && ` by ${key.createdBy}`}</td>
               <td class="soft">{key.expiresAt ? <Time at={key.expiresAt} /> : "never"}</td>
-              <td class="number">{key.declaredIn ? <span class="soft">in {key.declaredIn}</span> : <button type="button" class="button small" onClick={() => onRevoke(key)}>Revoke<span class="hidden"> {key.name}</span></button>}</td>
+              <td class="number">{key.declaredIn ? <span class="soft">in {key.declaredIn}</span> : <button type="button" class="button small" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>Revoke</button>}</td>
             </tr>
           ))}
         </tbody>

@@ -26,7 +26,7 @@ export function NamePage({ namespace, value }: { namespace: string; value: strin
   };
   const canonical = name.value?.canonical;
   useReloadOnChange(reload, 500, (event) => event.namespace === namespace && (event.canonical === canonical || event.canonical === value));
-  const events = history.value?.events ?? [];
+  const events = history.value?.events;
   return (
     <div class="page">
       <header>
@@ -39,13 +39,13 @@ export function NamePage({ namespace, value }: { namespace: string; value: strin
       {name.value && (
         <>
           <Card title="Its life" end={<HolderQuestion namespace={namespace} value={value} moment={moment} onMoment={setMoment} />}>
-            <div class="body"><Life events={events} name={name.value} mark={moment} onPick={setMoment} /></div>
+            <div class="body life">{events && <Life events={events} name={name.value} mark={moment} onPick={setMoment} />}</div>
           </Card>
           <div class="grid">
             <NameFacts name={name.value} asked={value} />
             <Card title="History" class="span-7" footer={history.value?.nextCursor && "Older events are in the API: history, with nextCursor."}>
               <Problem error={history.error} />
-              <EventTable events={events.toReversed()} about="name" />
+              {events && <EventTable events={events.toReversed()} about="name" />}
             </Card>
           </div>
         </>

@@ -20,7 +20,7 @@ function Figure({ label, value, href, warn = false }: { label: string; value: nu
   return (
     <div class={warn && value ? "warn" : ""}>
       <dt>{label}</dt>
-      <dd><a href={href}>{value === undefined ? "–" : shortNumber(value)}</a></dd>
+      <dd class={value === undefined ? "waiting" : ""}><a href={href}>{value === undefined ? "–" : shortNumber(value)}</a></dd>
     </div>
   );
 }
