@@ -86,7 +86,7 @@ type CompareOptions struct {
 // them. It needs memory for the namespaces, not for the names. The caller closes the Comparison.
 func Compare(ctx context.Context, registry *dibs.Registry, source Source, options CompareOptions) (*Comparison, error) {
 	c := &comparer{
-		CompareOptions: options, ctx: ctx, registry: registry, began: time.Now(),
+		CompareOptions: options, ctx: ctx, registry: registry, began: time.Now().Truncate(time.Millisecond),
 		rows: rowReader{mapping: options.Mapping}, scopes: make(map[string]map[string]bool),
 		result: &Comparison{Differences: make(map[DifferenceKind]int)},
 	}
@@ -220,12 +220,22 @@ func (c *comparer) compareRow(row Row, answer dibs.Imported) error {
 	case answer.Replayed:
 		return c.same(row, answer.Name.ID)
 	default:
-		c.result.Importable++
-		if err := c.result.missing.add(row); err != nil {
-			return err
-		}
-		return c.differ(Difference{Kind: Missing, Row: row})
+		return c.importable(row)
 	}
+}
+
+func (c *comparer) importable(row Row) error {
+	c.result.Importable++
+	return errors.Join(c.result.missing.add(row), c.differ(Difference{Kind: Missing, Row: row}))
+}
+
+// isFree reports whether the registry has no such name.
+func (c *comparer) isFree(namespace, value string) (bool, error) {
+	reserved, err := c.registry.IsReserved(c.ctx, namespace, value)
+	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Code == dibs.CodeInvalidValue {
+		return false, nil
+	}
+	return !reserved, err
 }
 
 // compareRefused finds out what a row differs in that cannot be imported. It may be no difference: a
@@ -240,6 +250,13 @@ func (c *comparer) compareRefused(row Row, refusal *dibs.Error) error {
 	case err != nil && (refusal.Code == dibs.CodeInvalidValue || refusal.Code == dibs.CodeInvalidNamespace || refusal.Code == dibs.CodeInvalidEntity):
 		d.Kind = Invalid
 		return c.differ(d)
+	case err != nil && refusal.Code == dibs.CodeNotOwner && row.AliasOf != "":
+		// An alias can be imported after its active name, if that is missing, too.
+		free, err := c.isFree(row.Namespace, row.AliasOf)
+		if err == nil && free {
+			return c.importable(row)
+		}
+		return errors.Join(err, c.differ(d))
 	case err != nil:
 		return c.differ(d)
 	}
@@ -360,7 +377,7 @@ func (c *comparer) compareKeys() error {
 			continue
 		}
 		switch k.Name.ID = dibs.ID([]byte(id)); {
-		case id != last && k.Name.ConfirmedAt.After(c.began):
+		case id != last && !k.Name.ConfirmedAt.Before(c.began):
 			c.result.Late++
 		case id != last:
 			err = c.differ(Difference{Kind: Extra, Name: k.Name})

@@ -154,7 +154,7 @@ func (v *verifying) differs(d dibsimport.Difference) error {
 	}
 	v.progress.end()
 	p := v.session.printer()
-	fmt.Fprintf(p.out, "%s %s  %s\n", p.paint.in(red, clean(out.Namespace+":"+out.Value)), p.paint.in(faint, string(d.Kind)), clean(out.Text))
+	fmt.Fprintf(p.out, "%s %s  %s\n", p.paint.in(red, clean(out.Namespace+":"+out.Value)), p.paint.in(faint, kindText(d.Kind)), clean(out.Text))
 	source := out.Entity
 	if out.Where != "" {
 		source += " (" + out.Where + ")"
@@ -208,11 +208,13 @@ func kindsText(c *dibsimport.Comparison) string {
 	var parts []string
 	for _, kind := range dibsimport.DifferenceKinds {
 		if n := c.Differences[kind]; n > 0 {
-			parts = append(parts, thousands(n)+" "+strings.ReplaceAll(string(kind), "_", " "))
+			parts = append(parts, thousands(n)+" "+kindText(kind))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
+
+func kindText(kind dibsimport.DifferenceKind) string { return strings.ReplaceAll(string(kind), "_", " ") }
 
 // fixed shows a plan, asks, and carries it out.
 func (v *verifying) fixed(ctx context.Context, registry *dibs.Registry, c *dibsimport.Comparison) (*answer, error) {

@@ -179,7 +179,10 @@ func (v *verifying) found(f verify.Finding) error {
 // answer sums a check of a store up. With --json it is the last event.
 func (v *verifying) answer(r verify.Report, took time.Duration) *answer {
 	if v.session.json {
-		_ = v.source.event("done", r)
+		_ = v.source.event("done", struct {
+			At string `json:"at"`
+			verify.Report
+		}{r.At.String(), r})
 		return nil
 	}
 	return &answer{text: func(p *printer) {
@@ -190,7 +193,7 @@ func (v *verifying) answer(r verify.Report, took time.Duration) *answer {
 			p.line("")
 		}
 		p.line("Checked %s, %s and %s as of %s, in %s.", count(r.Names, "name", "names"), count(r.Entities, "entity", "entities"),
-			count(r.Events, "event", "events"), date(r.At), span(took.Round(time.Second)))
+			count(r.Events, "event", "events"), date(r.At.Time()), span(took.Round(time.Second)))
 		if len(r.Skipped) > 0 {
 			p.line("The rules of %s are being changed, so its values were not checked.", strings.Join(r.Skipped, ", "))
 		}

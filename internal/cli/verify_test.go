@@ -2,24 +2,29 @@ package cli_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite" // to damage a store
 
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/server"
+	"github.com/calldibs/dibs/memstore"
 )
 
 // TestVerifyFindsDamage checks what a terminal and a program see of a damaged store.
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "dibs.db")
-	dibs := func(args ...string) outcome {
+	command := func(args ...string) outcome {
 		return run(cli.Process{Args: append(args, "--store", "sqlite:"+file), Environ: map[string]string{}})
 	}
 	for _, args := range [][]string{{"claim", "slug", "ann", "--entity", "user/1"}, {"claim", "slug", "bob", "--entity", "user/2"}} {
-		if o := dibs(args...); o.code != 0 {
+		if o := command(args...); o.code != 0 {
 			t.Fatal(o)
 		}
 	}
@@ -33,7 +38,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o := dibs("verify")
+	o := command("verify")
 	if o.code != cli.ExitFindings {
 		t.Errorf("exit code %d", o.code)
 	}
@@ -48,12 +53,48 @@ func TestVerifyFindsDamage(t *testing.T) {
 	if t.Failed() {
 		t.Log(o)
 	}
-	o = dibs("verify", "--json")
+	o = command("verify", "--json")
 	if o.code != cli.ExitFindings || !strings.Contains(o.stdout, `{"event":"finding","detail":{"check":"owner","namespace":"slug","name":"bob"`) ||
 		!strings.Contains(o.stdout, `{"event":"done","detail":{"at":`) || o.stderr != "" {
 		t.Errorf("with --json: %s", o)
 	}
-	if o = dibs("verify", "--show", "1"); !strings.Contains(o.stdout, "more: --show or --json shows them") {
+	if o = command("verify", "--show", "1"); !strings.Contains(o.stdout, "more: --show or --json shows them") {
 		t.Errorf("with --show 1: %s", o)
+	}
+}
+
+// TestVerifyAgainstAFileOverHTTP compares a server with a file, and imports what is missing through it.
+func TestVerifyAgainstAFileOverHTTP(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(memstore.Config{})
+	registry, err := embedded.Open(store, dibs.Config{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close()
+	url := serve(t, server.Config{Registry: registry, Store: store}, "the-key-of-the-test")
+	file := filepath.Join(t.TempDir(), "users.csv")
+	if err := os.WriteFile(file, []byte("id,username\n1,ann\n2,bob\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compare := func(key string, args ...string) outcome {
+		args = append([]string{"verify", "--server", url, "--key", key, "--against", file, "--namespace", "username", "--entity-type", "user"}, args...)
+		return run(cli.Process{Args: args, Environ: map[string]string{}})
+	}
+	if o := compare("another-key"); o.code == 0 || o.code == cli.ExitFindings {
+		t.Errorf("with another key it did verify: %s", o)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, cli.ExitFindings, "2 differences: 2 missing."},
+		{[]string{"--fix", "--yes"}, 0, "2 names imported"},
+		{nil, 0, "All is well: no differences."},
+	} {
+		if o := compare("the-key-of-the-test", c.args...); o.code != c.code || !strings.Contains(o.stdout, c.want) {
+			t.Errorf("%v: want exit code %d and %q: %s", c.args, c.code, c.want, o)
+		}
 	}
 }

@@ -72,7 +72,7 @@ type Progress struct {
 
 // Report is what a run saw.
 type Report struct {
-	At        time.Time      `json:"at"` // the moment
+	At        dibs.Instant   `json:"-"` // the moment; of several parts the first
 	Names     int            `json:"names"`
 	Entities  int            `json:"entities"`
 	Documents int            `json:"documents"`
@@ -85,7 +85,7 @@ type Report struct {
 
 // Add adds the report of another part of a registry.
 func (r *Report) Add(other Report) {
-	if r.At.IsZero() || other.At.Before(r.At) {
+	if r.At == 0 || other.At < r.At {
 		r.At = other.At
 	}
 	r.Names += other.Names
@@ -153,7 +153,7 @@ func newChecker(ctx context.Context, now dibs.Instant, options Options) *checker
 	return &checker{
 		Options: options, ctx: ctx, facts: options.Sorter,
 		soon:   now.Add(max(0, cmp.Or(options.Slack, defaultSlack))),
-		report: Report{At: now.Time(), ByCheck: make(map[string]int)},
+		report: Report{At: now, ByCheck: make(map[string]int)},
 		spaces: make(map[string]*space), odd: make(map[string]string), tally: make(map[dibs.NameCount]int),
 	}
 }
