@@ -121,15 +121,14 @@ func (f *feed) purge(ctx context.Context) {
 	}
 }
 
-// exec runs a statement that may fail without harm, and returns how many rows it changed. It
+// exec runs a statement that may fail without harm, and returns how many rows it returned. It
 // has a timeout, since the feed does one thing after another.
 func (f *feed) exec(ctx context.Context, statement string, args ...any) (rows int64) {
 	ctx, cancel := context.WithTimeout(ctx, f.store.cfg.Timeout)
 	defer cancel()
+	count := func(scanner) error { rows++; return nil }
 	_ = f.store.use(ctx, func(conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, statement, args...)
-		rows = tag.RowsAffected()
-		return err
+		return pipeline(ctx, conn, f.store.sql.withSettings([]call{{text: statement, args: args, scan: count}})...)
 	})
 	return rows
 }
