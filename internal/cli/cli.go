@@ -99,7 +99,7 @@ func (s *session) root() *cobra.Command {
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
 		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.importCommand(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
-		s.demo(), s.demoCustomer(),
+		s.demo(), s.demoCustomer(), s.torture(),
 	)
 	others := manual.groups[len(manual.groups)-1].ID
 	root.SetHelpCommandGroupID(others)
