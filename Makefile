@@ -37,6 +37,9 @@ GROWTHDIR ?= /tmp/dibs-growth
 # How many histories make histories checks on each engine.
 HISTORIES ?= 1000
 
+# How long make torture runs on each engine.
+TORTURE ?= 1m
+
 # How many requests make fuzz-requests sends, and their random seed.
 REQUESTS ?= 100000
 SEED     ?= 1
@@ -100,6 +103,13 @@ test-cluster: deps
 .PHONY: histories
 histories: deps
 	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest -run '^TestHistories'
+
+## torture: servers on SQLite and on PostgreSQL under every fault, TORTURE long each; docs/testing.md says what is checked
+.PHONY: torture
+torture: deps
+	$(GO) build -o $(BIN)/dibs ./cmd/dibs
+	$(BIN)/dibs torture sqlite --for $(TORTURE)
+	$(BIN)/dibs torture postgres --for $(TORTURE)
 
 ## test-overload: a server under twice the load that it can carry, for a minute
 .PHONY: test-overload

@@ -119,7 +119,7 @@ func TestBlindValuesLeaveNoTrace(t *testing.T) {
 		_, socket := cluster.SocketAddr() // in the folder of the data and the log
 		place.Files = func(tb testing.TB) []string { return filesIn(tb, filepath.Dir(socket)) }
 		place.Telling = []string{`/log$`, `/data/pg_wal/`, `/data/base/`}
-		place.Stop = cluster.Stop
+		place.Stop = func(tb testing.TB) { cluster.Stop(tb) }
 		return place
 	})
 }

@@ -100,7 +100,7 @@ func (s *session) root() *cobra.Command {
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
 		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.copyCommand(), s.importCommand(), s.verifyCommand(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
-		s.demo(), s.demoCustomer(), s.version(), s.manual(),
+		s.demo(), s.demoCustomer(), s.torture(), s.version(), s.manual(),
 	)
 	others := manual.groups[len(manual.groups)-1].ID
 	root.SetHelpCommandGroupID(others)

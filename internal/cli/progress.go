@@ -45,21 +45,35 @@ const progressEvery = 2 * time.Second
 func (p *progress) begin(s *session, what string, size *measuredFile) {
 	p.end()
 	*p = progress{session: s, what: what, size: size, began: time.Now(), shown: time.Now()}
+	if p.bar, p.tracker = s.newBar(what); p.bar != nil && size != nil {
+		p.tracker.UpdateTotal(size.size)
+	}
+}
+
+// newBar shows a bar on a terminal. It returns nil if stderr is none.
+func (s *session) newBar(what string) (pretty.Writer, *pretty.Tracker) {
 	if file, ok := s.Stderr.(*os.File); !ok || s.json || !isatty.IsTerminal(file.Fd()) {
-		return
+		return nil, nil
 	}
-	p.bar = pretty.NewWriter()
-	p.bar.SetOutputWriter(s.Stderr)
-	p.bar.SetAutoStop(false)
-	p.bar.SetTrackerLength(24)
-	p.bar.SetUpdateFrequency(100 * time.Millisecond)
-	p.bar.Style().Visibility = pretty.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
-	p.tracker = &pretty.Tracker{Message: what}
-	if size != nil {
-		p.tracker.Total = size.size
+	bar := pretty.NewWriter()
+	bar.SetOutputWriter(s.Stderr)
+	bar.SetAutoStop(false)
+	bar.SetTrackerLength(24)
+	bar.SetUpdateFrequency(100 * time.Millisecond)
+	bar.Style().Visibility = pretty.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
+	tracker := &pretty.Tracker{Message: what}
+	bar.AppendTracker(tracker)
+	go bar.Render()
+	return bar, tracker
+}
+
+// endBar stops a bar, and waits until the terminal is free.
+func endBar(bar pretty.Writer, tracker *pretty.Tracker) {
+	tracker.MarkAsDone()
+	bar.Stop()
+	for bar.IsRenderInProgress() {
+		time.Sleep(time.Millisecond)
 	}
-	p.bar.AppendTracker(p.tracker)
-	go p.bar.Render()
 }
 
 func (p *progress) tell(r dibsimport.Report) { p.show(r.Rows, "rows", r) }
@@ -100,11 +114,7 @@ func (p *progress) left() string {
 
 func (p *progress) end() {
 	if p.bar != nil {
-		p.tracker.MarkAsDone()
-		p.bar.Stop()
-		for p.bar.IsRenderInProgress() {
-			time.Sleep(time.Millisecond)
-		}
+		endBar(p.bar, p.tracker)
 		p.bar = nil
 	}
 }

@@ -106,9 +106,10 @@ func TestBrokenStoresAreFound(t *testing.T) {
 				regs = append(regs, coretest.MustOpen(t, b, Config()))
 			}
 			right := b.load == nil && b.commit == nil && !b.hasty
-			var found []string
+			var found []Violation
 			for seed := range uint64(10) { // some errors show in few histories only
-				found = run(&Site{Registries: regs, Patience: time.Second, Concurrent: 8, Short: b.late}, histories, 1000*seed+1).Violations
+				site := Site{Registries: regs, Patience: time.Second, Concurrent: 8, Short: b.late}
+				found = Run(t.Context(), site, Options{Histories: histories, Seed: 1000*seed + 1, Pictures: t.TempDir(), Trace: true}).Violations
 				if right || len(found) > 0 {
 					break
 				}
@@ -118,11 +119,20 @@ func TestBrokenStoresAreFound(t *testing.T) {
 				t.Fatalf("%d histories are not linearizable: %v", len(found), found)
 			}
 			for _, wrong := range found {
-				drawing := wrong[strings.LastIndex(wrong, " ")+1:]
-				if !strings.HasPrefix(wrong, "seed ") || os.Remove(drawing) != nil {
-					t.Errorf("no drawing where the report says: %s", wrong)
-				}
+				mustShow(t, wrong)
 			}
 		})
+	}
+}
+
+// mustShow checks that a violation is shown by few operations, and by a picture of them.
+func mustShow(t *testing.T, wrong Violation) {
+	t.Helper()
+	page, err := os.ReadFile(wrong.Picture)
+	if err != nil {
+		t.Fatalf("no picture where the report says: %v: %v", wrong, err)
+	}
+	if n := len(wrong.Shortest); n == 0 || n >= wrong.Recorded || strings.Count(string(page), "<rect ") != n {
+		t.Errorf("%d of %d operations, and %d in the picture", n, wrong.Recorded, strings.Count(string(page), "<rect "))
 	}
 }

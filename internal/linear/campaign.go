@@ -4,13 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -33,58 +28,34 @@ type Site struct {
 	Short bool
 	// Concurrent is how many histories run at a time. Zero means 4.
 	Concurrent int
+	// Scope is the scope above those of the histories. Empty means none.
+	Scope string
+	// Finished gets what the callers of each history know when it is over. It may be
+	// called concurrently. Nil means nothing.
+	Finished func(Finished)
 }
 
-// Report is the result of a campaign.
-type Report struct {
-	Histories   int
-	Disturbed   int // histories during which a fault was injected
-	Operations  int
-	Unavailable int // operations that returned UNAVAILABLE
-	Unknown     int // operations with an unknown outcome
-	Faults      map[string]int
-	Violations  []string // histories that are not linearizable: each with its seed, its operations and the file of its drawing
-	Took        time.Duration
-}
-
-// String formats all figures in one line.
-func (r Report) String() string {
-	return fmt.Sprintf("%d histories, %d with faults; %d operations, and %d unavailable; %d with an unknown outcome; faults %v; %v",
-		r.Histories, r.Disturbed, r.Operations, r.Unavailable, r.Unknown, r.Faults, r.Took.Round(time.Millisecond))
-}
-
-// Count is how many histories a test runs: HISTORIES of the environment, or few.
-func Count(tb testing.TB, few int) int {
-	tb.Helper()
-	if text := os.Getenv("HISTORIES"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			tb.Fatalf("HISTORIES is %q: want a number", text)
-		}
-		return n
-	}
-	if testing.Short() {
-		return max(1, few/6)
-	}
-	return few
-}
-
-// Run runs histories on a site, injects faults meanwhile, and fails the test if one of the
-// histories is not linearizable.
-func Run(tb testing.TB, site Site, histories int) Report {
-	tb.Helper()
-	report := run(&site, histories, uint64(time.Now().UnixNano()))
-	for _, wrong := range report.Violations {
-		tb.Error(wrong)
-	}
-	tb.Log(report)
-	return report
+// Options say how many histories run, and what happens to their results.
+type Options struct {
+	// Histories is how many histories run. Zero means no limit.
+	Histories int
+	// For is how long new histories begin. Zero means no limit.
+	For time.Duration
+	// Seed decides what callers do. Each history has a seed of its own: the campaign's plus
+	// its number, from 1.
+	Seed uint64
+	// Trace finds out how unknown outcomes ended, which takes two more checks for each.
+	Trace bool
+	// Pictures is the folder for pictures of violations. Empty means that of temporary files.
+	Pictures string
+	// Progress gets the report so far after each history. Nil means none.
+	Progress func(Report)
 }
 
 // campaign runs many histories on one site.
 type campaign struct {
+	Options
 	site *Site
-	seed uint64
 
 	faults atomic.Int64 // faults that have begun
 	faulty atomic.Bool  // a fault is active
@@ -93,20 +64,27 @@ type campaign struct {
 	report Report
 }
 
-func run(site *Site, histories int, seed uint64) Report {
-	c := &campaign{site: site, seed: seed, report: Report{Faults: make(map[string]int)}}
+// Run runs histories on a site, injects faults meanwhile, and checks each history. It begins
+// no more histories when ctx has ended. Fault runs on the caller's goroutine.
+func Run(ctx context.Context, site Site, options Options) Report {
+	if options.For > 0 {
+		limited, cancel := context.WithTimeout(ctx, options.For)
+		defer cancel()
+		ctx = limited
+	}
+	c := &campaign{Options: options, site: &site, report: Report{Faults: make(map[string]int)}}
 	began := time.Now()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		c.runAll(histories)
+		c.runAll(ctx)
 	}()
 	c.injectFaults(over)
 	c.report.Took = time.Since(began)
 	return c.report
 }
 
-func (c *campaign) runAll(histories int) {
+func (c *campaign) runAll(ctx context.Context) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	concurrent := c.site.Concurrent
@@ -115,8 +93,9 @@ func (c *campaign) runAll(histories int) {
 	}
 	for range concurrent {
 		workers.Go(func() {
-			for n := next.Add(1); n <= int64(histories); n = next.Add(1) {
-				p := newPlan(c.seed + uint64(n))
+			for n := next.Add(1); ctx.Err() == nil && (c.Histories == 0 || n <= int64(c.Histories)); n = next.Add(1) {
+				p := newPlan(c.Seed + uint64(n))
+				p.above = c.site.Scope
 				p.lapses = p.lapses || c.site.Short
 				c.one(p)
 			}
@@ -128,7 +107,7 @@ func (c *campaign) runAll(histories int) {
 // injectFaults injects one fault after the other, with short pauses in between, until all
 // histories are over. It runs on the test's own goroutine, which may call Fatal.
 func (c *campaign) injectFaults(over <-chan struct{}) {
-	random := rand.New(rand.NewPCG(c.seed, 0))
+	random := rand.New(rand.NewPCG(c.Seed, 0))
 	for c.site.Fault != nil {
 		select {
 		case <-over:
@@ -140,7 +119,9 @@ func (c *campaign) injectFaults(over <-chan struct{}) {
 		what := c.site.Fault(random)
 		c.faulty.Store(false)
 		if what != "" {
+			c.mu.Lock()
 			c.report.Faults[what]++
+			c.mu.Unlock()
 		}
 	}
 	<-over
@@ -156,7 +137,14 @@ func (c *campaign) one(p plan) {
 	before, disturbed := c.faults.Load(), c.faulty.Load()
 	h.run(ctx)
 	disturbed = disturbed || c.faults.Load() != before
-	verdict := h.check()
+	if c.site.Finished != nil {
+		c.site.Finished(h.finished())
+	}
+	wrong := c.judge(ctx, h)
+	ended := Outcomes{Unclear: h.lost}
+	if c.Trace && wrong == nil {
+		ended = h.trace()
+	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,38 +155,27 @@ func (c *campaign) one(p plan) {
 	c.report.Operations += len(h.done)
 	c.report.Unavailable += h.nothing
 	c.report.Unknown += h.lost
+	c.report.Ended.add(ended)
+	if wrong != nil {
+		c.report.Violations = append(c.report.Violations, *wrong)
+	}
+	if c.Progress != nil {
+		c.Progress(c.report.clone())
+	}
+}
+
+// judge returns what is wrong with a history, or nil.
+func (c *campaign) judge(ctx context.Context, h *history) *Violation {
+	verdict := h.check()
 	switch {
 	case h.failed != nil:
-		c.wrong("seed %d: %v", p.seed, h.failed)
+		return &Violation{Seed: h.seed, What: h.failed.Error()}
 	case ctx.Err() != nil:
-		c.wrong("seed %d: the engine does not recover", p.seed)
-	case verdict != porcupine.Ok:
-		c.wrong("seed %d: %s\n%s", p.seed, verdict, h.explain())
+		return &Violation{Seed: h.seed, What: "the engine does not recover"}
+	case verdict == porcupine.Unknown:
+		return &Violation{Seed: h.seed, What: fmt.Sprintf("the check of the history takes more than %v", mostChecking)}
+	case verdict == porcupine.Illegal:
+		return h.explain(c.Pictures)
 	}
-}
-
-func (c *campaign) wrong(format string, args ...any) {
-	c.report.Violations = append(c.report.Violations, fmt.Sprintf(format, args...))
-}
-
-// explain lists the operations of a history that is not linearizable, and draws it.
-func (h *history) explain() string {
-	operations := h.operations()
-	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-	var text strings.Builder
-	fmt.Fprintf(&text, "%+v\n", h.plan)
-	for _, o := range operations {
-		fmt.Fprintf(&text, "%9.3f ms to %9.3f ms  client %d  %v: %v\n",
-			float64(o.Call)/1e6, float64(o.Return)/1e6, o.ClientId, o.Input, o.Output)
-	}
-	_, info := porcupine.CheckOperationsVerbose(model(h.apart, h.quarantine), operations, mostChecking)
-	file, err := os.CreateTemp("", "dibs-history-*.html")
-	if err != nil {
-		return text.String() + err.Error()
-	}
-	defer file.Close()
-	if err := porcupine.Visualize(model(h.apart, h.quarantine), info, file); err != nil {
-		return text.String() + err.Error()
-	}
-	return text.String() + "drawing: " + file.Name()
+	return nil
 }

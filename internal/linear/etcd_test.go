@@ -15,6 +15,7 @@ import (
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/lineartest"
 )
 
 // cluster is an etcd cluster with the faults that can be injected into it.
@@ -46,13 +47,13 @@ func TestHistoriesOnEtcd(t *testing.T) {
 		hidden := fault{"hidden", func(m *etcdtest.Member) { m.Hide(t) }, func(m *etcdtest.Member) { m.Show(t) }}
 		faults = append(faults, isolated, isolated, hidden)
 	}
-	linear.Run(t, linear.Site{
+	lineartest.Run(t, linear.Site{
 		Registries: regs, Patience: 2 * time.Second, Concurrent: 6,
 		Fault: func(random *rand.Rand) string {
 			e.random = random
 			return e.inject(faults[random.IntN(len(faults))])
 		},
-	}, linear.Count(t, 16))
+	}, lineartest.Count(t, 16))
 }
 
 func (e *cluster) open(endpoints []string) dibs.Store {

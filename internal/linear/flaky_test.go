@@ -13,6 +13,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/lineartest"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -87,8 +88,8 @@ func TestHistoriesInMemory(t *testing.T) {
 	for range 3 {
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
-	linear.Run(t, linear.Site{
+	lineartest.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
 		Fault: func(random *rand.Rand) string { return disturb(faulty, random) },
-	}, linear.Count(t, 60))
+	}, lineartest.Count(t, 60))
 }

@@ -21,6 +21,8 @@ type history struct {
 	holders [maxNames + 1]int // the token that held a name last, as far as callers know
 	failed  error             // an error that no caller may get
 
+	reading int64 // when the final reads began, in nanoseconds
+
 	nothing int // commands that did not happen
 	lost    int // commands with an unknown outcome
 }
@@ -33,6 +35,7 @@ func (h *history) run(ctx context.Context) {
 		clients.Go(func() { h.act(ctx, i) })
 	}
 	clients.Wait()
+	h.reading = time.Since(h.began).Nanoseconds()
 	h.readBack(ctx)
 }
 

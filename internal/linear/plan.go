@@ -10,7 +10,8 @@ import (
 // callers' commands.
 type plan struct {
 	seed       uint64
-	apart      bool // names are independent of each other
+	above      string // the scope above that of the history; empty means none
+	apart      bool   // names are independent of each other
 	quarantine bool
 	lapses     bool // holds are short
 	names      int
@@ -36,7 +37,13 @@ func newPlan(seed uint64) plan {
 	return p
 }
 
-func (p plan) scope() string { return "h" + strconv.FormatUint(p.seed, 36) }
+func (p plan) scope() string {
+	scope := "h" + strconv.FormatUint(p.seed, 36)
+	if p.above != "" {
+		return p.above + "." + scope
+	}
+	return scope
+}
 
 func (p plan) namespace() string {
 	if p.quarantine {

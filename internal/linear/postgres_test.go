@@ -14,6 +14,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/lineartest"
 	"github.com/calldibs/dibs/internal/pgproxy"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
@@ -33,7 +34,7 @@ type database struct {
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Fault: d.inject}, linear.Count(t, 12))
+	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Fault: d.inject}, lineartest.Count(t, 12))
 }
 
 // Short holds, and commits that take longer than holds last.
@@ -41,7 +42,7 @@ func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
 	d.exec("SELECT setval('slow', 1, true)")
-	linear.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, linear.Count(t, 12))
+	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, lineartest.Count(t, 12))
 }
 
 // newDatabase starts a database, and returns it with three registries on it.

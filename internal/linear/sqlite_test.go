@@ -21,6 +21,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/lineartest"
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
@@ -61,7 +62,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 		}
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
-	linear.Run(t, linear.Site{
+	lineartest.Run(t, linear.Site{
 		Registries: regs, Patience: time.Second,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(7) {
@@ -75,7 +76,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 				return disturb(faulty, random)
 			}
 		},
-	}, linear.Count(t, 40))
+	}, lineartest.Count(t, 40))
 }
 
 // slowClock returns a clock that, while slow is set, returns the time late: a commit keeps the

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // Proxy connects clients to one server. It is safe for concurrent use.
 type Proxy struct {
-	tb            testing.TB
+	tb            harness.TB
 	network, addr string
 	folder        string
 	listener      net.Listener
@@ -38,7 +39,7 @@ type Proxy struct {
 }
 
 // Start starts a proxy for the server at this address; it ends with the test.
-func Start(tb testing.TB, network, addr string) *Proxy {
+func Start(tb harness.TB, network, addr string) *Proxy {
 	tb.Helper()
 	// Not in t.TempDir: with the name of the test, the path may exceed the hundred bytes
 	// of a socket address.

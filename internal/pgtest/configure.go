@@ -3,14 +3,15 @@ package pgtest
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // Configure changes a setting of the server for all sessions, and returns once it is in
 // force. An empty value resets it.
-func (c *Cluster) Configure(tb testing.TB, setting, value string) {
+func (c *Cluster) Configure(tb harness.TB, setting, value string) {
 	tb.Helper()
 	name := pgx.Identifier{setting}.Sanitize()
 	change, inForce := fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, value), "setting = $2"
@@ -32,7 +33,7 @@ func (c *Cluster) Configure(tb testing.TB, setting, value string) {
 }
 
 // WithoutStandby makes commits wait for a missing standby while do runs.
-func (c *Cluster) WithoutStandby(tb testing.TB, do func()) {
+func (c *Cluster) WithoutStandby(tb harness.TB, do func()) {
 	tb.Helper()
 	const setting = "synchronous_standby_names"
 	c.Configure(tb, setting, "nowhere")
@@ -41,7 +42,7 @@ func (c *Cluster) WithoutStandby(tb testing.TB, do func()) {
 }
 
 // Waiting returns how many commits wait for a standby.
-func (c *Cluster) Waiting(tb testing.TB) (commits int) {
+func (c *Cluster) Waiting(tb harness.TB) (commits int) {
 	tb.Helper()
 	err := c.connected(func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&commits)

@@ -12,10 +12,11 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // patience is how long a cluster may take for any step on a busy machine.
@@ -54,7 +55,7 @@ var sharedCluster = sync.OnceValues(func() (*Cluster, error) {
 
 // Shared returns the cluster that all tests of a test binary share, for tests that need
 // only their own database or schema. It starts at its first use and ends with the binary.
-func Shared(tb testing.TB) *Cluster {
+func Shared(tb harness.TB) *Cluster {
 	tb.Helper()
 	c, err := sharedCluster()
 	if err != nil {
@@ -64,7 +65,7 @@ func Shared(tb testing.TB) *Cluster {
 }
 
 // Start starts a separate cluster for the test, which ends with the test.
-func Start(tb testing.TB, opts Options) *Cluster {
+func Start(tb harness.TB, opts Options) *Cluster {
 	tb.Helper()
 	c, err := startCluster(opts)
 	if err != nil {
@@ -96,7 +97,7 @@ func (c *Cluster) SocketAddr() (network, addr string) {
 
 // NewDatabase creates an empty database and returns its DSN. It is dropped with the test, or
 // with the test's own cluster. It takes about 0.1 s: use a schema where that is enough.
-func (c *Cluster) NewDatabase(tb testing.TB) string {
+func (c *Cluster) NewDatabase(tb harness.TB) string {
 	tb.Helper()
 	name := c.uniqueName("database")
 	if err := c.exec("CREATE DATABASE " + name); err != nil {
@@ -115,7 +116,7 @@ func (c *Cluster) NewDatabase(tb testing.TB) string {
 // NewSchema returns a schema name that is unique in the cluster. The test creates the
 // schema in the database postgres; it is dropped with the test, or with the test's own
 // cluster.
-func (c *Cluster) NewSchema(tb testing.TB) string {
+func (c *Cluster) NewSchema(tb harness.TB) string {
 	tb.Helper()
 	name := c.uniqueName("schema")
 	if c.shared {
@@ -143,7 +144,7 @@ func (c *Cluster) exec(statement string) error {
 }
 
 // Connect connects to a database. The connection is closed when the test ends.
-func Connect(tb testing.TB, dsn string) *pgx.Conn {
+func Connect(tb harness.TB, dsn string) *pgx.Conn {
 	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), dsn)
 	if err != nil {

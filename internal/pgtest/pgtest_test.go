@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 const childEnv = "DIBS_PGTEST_CHILD"
@@ -138,7 +140,7 @@ func TestStartSaysWhyItFailed(t *testing.T) {
 func TestSharedCannotBeStopped(t *testing.T) {
 	t.Parallel()
 	c := Shared(t)
-	for name, end := range map[string]func(testing.TB){"Kill": c.Kill, "Stop": c.Stop, "Restart": c.Restart} {
+	for name, end := range map[string]func(harness.TB){"Kill": c.Kill, "Stop": c.Stop, "Restart": c.Restart} {
 		tb := &fatalTB{TB: t}
 		func() {
 			defer func() { _ = recover() }()

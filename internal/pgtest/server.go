@@ -13,10 +13,11 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 const (
@@ -104,7 +105,7 @@ func (c *Cluster) answers() bool {
 }
 
 // end removes a cluster that is no longer needed.
-func (c *Cluster) end(tb testing.TB) {
+func (c *Cluster) end(tb harness.TB) {
 	tb.Helper()
 	if c.home.kept != "" && !c.postmaster.hasEnded() {
 		c.Stop(tb) // in order, so that its next start is fast
@@ -120,7 +121,7 @@ func (c *Cluster) end(tb testing.TB) {
 }
 
 // Stop shuts the cluster down in order; clients are disconnected.
-func (c *Cluster) Stop(tb testing.TB) {
+func (c *Cluster) Stop(tb harness.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
 	if err := c.postmaster.signal(syscall.SIGINT); err != nil {
@@ -133,7 +134,7 @@ func (c *Cluster) Stop(tb testing.TB) {
 
 // Kill ends the cluster like a crash: kill -9 for each of its processes. It returns when
 // they are gone.
-func (c *Cluster) Kill(tb testing.TB) {
+func (c *Cluster) Kill(tb harness.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
 	if err := c.postmaster.kill(); err != nil {
@@ -175,7 +176,7 @@ func processesIn(dir string) []int {
 
 // Restart starts the cluster on its data and at its address again, and returns once it
 // answers. A running cluster is stopped first.
-func (c *Cluster) Restart(tb testing.TB) {
+func (c *Cluster) Restart(tb harness.TB) {
 	tb.Helper()
 	c.mustBeOwn(tb)
 	if !c.postmaster.hasEnded() {
@@ -186,7 +187,7 @@ func (c *Cluster) Restart(tb testing.TB) {
 	}
 }
 
-func (c *Cluster) mustBeOwn(tb testing.TB) {
+func (c *Cluster) mustBeOwn(tb harness.TB) {
 	tb.Helper()
 	if c.shared {
 		tb.Fatal("other tests use the shared cluster: stop a cluster of pgtest.Start instead")

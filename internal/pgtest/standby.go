@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // Standby starts a copy of the cluster that follows it, and returns once commits wait
 // for the copy: every later acknowledged commit is on both. It ends with the test. The name
 // consists of lower-case letters, digits and underscores, and is unique among the standbys.
-func (c *Cluster) Standby(tb testing.TB, name string) *Cluster {
+func (c *Cluster) Standby(tb harness.TB, name string) *Cluster {
 	tb.Helper()
 	c.mustBeOwn(tb)
 	standby, err := c.startStandby(name)
@@ -78,7 +79,7 @@ func (c *Cluster) waitForStandby(name string) error {
 }
 
 // Promote makes a standby the primary, and returns once it accepts writes.
-func (c *Cluster) Promote(tb testing.TB) {
+func (c *Cluster) Promote(tb harness.TB) {
 	tb.Helper()
 	if err := c.exec("SELECT pg_promote(wait => false)"); err != nil {
 		tb.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/lineartest"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
@@ -66,7 +67,7 @@ func (c *twoServers) killOne(random *rand.Rand) string {
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := newTwoServers(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
-	report := linear.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}, linear.Count(t, 20))
+	report := lineartest.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}, lineartest.Count(t, 20))
 	if report.Faults["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
@@ -78,7 +79,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
 	c := newTwoServers(t, newSchema(t, cluster))
-	report := linear.Run(t, linear.Site{
+	report := lineartest.Run(t, linear.Site{
 		Registries: c.registries(), Patience: 2 * time.Second,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(8) {
@@ -93,7 +94,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 				return "standby away"
 			}
 		},
-	}, linear.Count(t, 8))
+	}, lineartest.Count(t, 8))
 	if report.Faults["standby away"] == 0 {
 		t.Error("no commit had to wait for the standby")
 	}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	pretty "github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/spf13/cobra"
+
+	"github.com/calldibs/dibs/internal/torture"
+)
+
+// torture proves on this machine, and on the user's engine, what Dibs survives.
+func (s *session) torture() *cobra.Command {
+	var cfg torture.Config
+	var faults string
+	cmd := s.command("torture", func(ctx context.Context, args []string) (*answer, error) {
+		if err := s.tortured(&cfg, args, faults); err != nil {
+			return nil, err
+		}
+		progress := tortureProgress{session: s}
+		progress.bar, progress.tracker = s.newBar("torture")
+		cfg.Progress = progress.tell
+		report, err := torture.Run(ctx, cfg)
+		progress.end()
+		if err != nil {
+			return nil, err
+		}
+		if !report.OK {
+			err = exitError{ExitUnexpected}
+		}
+		return &answer{report, func(p *printer) { p.tortureReport(report) }}, err
+	})
+	flags := cmd.Flags()
+	flags.DurationVar(&cfg.For, "for", 30*time.Second, "how `long`; 0 means until it is interrupted")
+	flags.IntVar(&cfg.Histories, "histories", 0, "end after so `many` histories")
+	flags.IntVar(&cfg.Servers, "servers", 2, "how `many` servers")
+	flags.IntVar(&cfg.Callers, "callers", 16, "about how `many` callers at once")
+	flags.StringVar(&faults, "faults", "all", "which faults happen: a `list` such as kill,cut, or all, or none")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "the `number` that decides what callers do; 0 means a random one")
+	flags.StringVar(&cfg.Folder, "folder", "", "a `folder` for logs and pictures (default: a temporary one, which stays if anything is wrong)")
+	return cmd
+}
+
+// tortured completes the configuration of a run. The store of the environment does not count: it is
+// most likely one that nobody wants to torture.
+func (s *session) tortured(cfg *torture.Config, args []string, faults string) error {
+	if s.flags.server != "" {
+		return usage("torture starts servers of its own: use --store with the address of their engine")
+	}
+	if s.flags.config != "" {
+		return usage("torture has policies of its own: leave --config out")
+	}
+	cfg.Store = s.flags.store
+	if len(args) == 1 {
+		if cfg.Store != "" {
+			return usage("%q is a private engine: leave --store out", args[0])
+		}
+		if args[0] != "sqlite" && args[0] != "postgres" {
+			return usage("unknown engine %q: sqlite or postgres, or use --store with an address", args[0])
+		}
+		cfg.Store = args[0]
+	}
+	switch faults {
+	case "all":
+	case "none":
+		cfg.Faults = []string{}
+	default:
+		cfg.Faults = strings.Split(faults, ",")
+	}
+	if err := cfg.Check(); err != nil {
+		return usage("%w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the program cannot find itself to start servers: %w", err)
+	}
+	cfg.Program = []string{self}
+	if cfg.Folder != "" {
+		return os.MkdirAll(cfg.Folder, 0o700)
+	}
+	return nil
+}
+
+// tortureProgress shows how far a run is: as a bar on a terminal, as lines elsewhere.
+type tortureProgress struct {
+	session *session
+	bar     pretty.Writer // nil unless stderr is a terminal
+	tracker *pretty.Tracker
+
+	mu    sync.Mutex
+	shown time.Time
+}
+
+func (t *tortureProgress) tell(p torture.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := fmt.Sprintf("%s operations in %s, %s, %s with an unknown outcome", thousands(p.Operations),
+		count(p.Histories, "history", "histories"), count(p.Faults, "fault", "faults"), thousands(p.Unknown))
+	if p.Violations > 0 {
+		text += ", " + count(p.Violations, "violation", "violations")
+	}
+	if p.Doing == "audit" {
+		text += "; comparing feed, histories and state"
+	}
+	if t.bar != nil {
+		if p.Of > 0 {
+			t.tracker.UpdateTotal(p.Of.Milliseconds() + 1)
+			t.tracker.SetValue(min(p.Elapsed, p.Of).Milliseconds())
+		}
+		t.tracker.UpdateMessage(text)
+		return
+	}
+	if time.Since(t.shown) >= progressEvery || p.Doing == "audit" {
+		t.shown = time.Now()
+		fmt.Fprintf(t.session.Stderr, "%4.0fs  %s\n", p.Elapsed.Seconds(), text)
+	}
+}
+
+func (t *tortureProgress) end() {
+	if t.bar != nil {
+		endBar(t.bar, t.tracker)
+	}
+}
+
+func (p *printer) tortureReport(r torture.Report) {
+	p.line("%s, %s and %d callers, for %.0f s; seed %d", r.Engine, count(r.Servers, "server", "servers"), r.Callers, r.Seconds, r.Seed)
+	p.line("")
+	p.fields(
+		[2]string{"operations", fmt.Sprintf("%s in %s, %s of them during faults", thousands(r.Operations), count(r.Histories, "history", "histories"), thousands(r.Disturbed))},
+		[2]string{"unavailable", thousands(r.Unavailable) + ", which surely did not happen"},
+		[2]string{"unknown outcome", fmt.Sprintf("%s: %s happened, %s did not, %s left no trace either way", thousands(r.Unknown.Operations),
+			thousands(r.Unknown.Happened), thousands(r.Unknown.Not), thousands(r.Unknown.NoTrace))},
+		[2]string{"compared", fmt.Sprintf("%s events, %s names, %s entities, %s acknowledged changes", thousands(r.Audit.Events),
+			thousands(r.Audit.Names), thousands(r.Audit.Entities), thousands(r.Audit.Changes))},
+	)
+	if len(r.Faults) > 0 {
+		p.line("")
+		rows := make([][]string, len(r.Faults))
+		for i, f := range r.Faults {
+			at := func(ms float64) string { return latency(time.Duration(ms * float64(time.Millisecond))) }
+			rows[i] = []string{f.Fault, thousands(f.Count), at(f.MedianMs), at(f.MaxMs), f.About}
+		}
+		p.table([]string{"fault", "times", "service after", "at most", "what happened"}, rows)
+	}
+	p.line("")
+	if r.OK {
+		p.line("Every answer is right: each operation happened at one moment, or not at all; feed, histories and state agree.")
+		return
+	}
+	p.line("%s:", count(len(r.Violations), "violation", "violations"))
+	for _, v := range r.Violations {
+		p.line("")
+		p.line("%s: %s", v.Kind, clean(v.What))
+		for _, operation := range v.Operations {
+			p.line("  %s", clean(operation))
+		}
+		if v.Picture != "" {
+			p.line("  picture: %s", v.Picture)
+		}
+	}
+	p.line("")
+	p.line("The logs of the servers are in %s. Please report this.", r.Folder)
+}

@@ -1,0 +1,157 @@
+package linear
+
+import (
+	"cmp"
+	_ "embed" // for the page
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// explain shrinks a history that is not linearizable, lists its operations and draws it.
+func (h *history) explain(folder string) *Violation {
+	operations := h.shrink(h.operations())
+	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	v := &Violation{
+		Seed: h.seed, Recorded: len(h.done),
+		What: fmt.Sprintf("no order of these operations explains all answers (%d of %d operations of the history, in %s)",
+			len(operations), len(h.done), h.namespace()),
+	}
+	d := h.draw(operations)
+	for _, row := range d.Rows {
+		v.Shortest = append(v.Shortest, row.String())
+	}
+	file, err := os.CreateTemp(folder, fmt.Sprintf("dibs-history-%d-*.html", h.seed))
+	if err != nil {
+		v.What += "; no picture: " + err.Error()
+		return v
+	}
+	defer file.Close()
+	if err := d.write(file); err != nil {
+		v.What += "; no picture: " + err.Error()
+		return v
+	}
+	v.Picture = file.Name()
+	return v
+}
+
+//go:embed picture.html
+var pictureText string
+
+var picturePage = template.Must(template.New("picture").Parse(pictureText))
+
+// drawing is a history as a picture: a lane for each client, and a bar for each operation. Sizes
+// are in pixels.
+type drawing struct {
+	Seed          uint64
+	Namespace     string
+	Recorded      int
+	Lanes         []lane
+	Rows          []row
+	Width, Height int
+	Culprit       string
+}
+
+type lane struct {
+	Client string
+	Y      int
+}
+
+// row is an operation, as a bar and as a line of the table.
+type row struct {
+	Number        int
+	From, To      float64 // in milliseconds after the start of the history
+	Client        string
+	Input, Output string
+	Class         string // change, read, refused, unknown or impossible
+	X, Y, Length  int
+	impossible    bool
+	neverAnswered bool
+}
+
+// String formats a row for a terminal.
+func (r row) String() string {
+	to := fmt.Sprintf("%9.3f", r.To)
+	if r.neverAnswered {
+		to = "        …"
+	}
+	mark := " "
+	if r.impossible {
+		mark = "✗"
+	}
+	return fmt.Sprintf("%s %9.3f to %s ms  %-8s  %s: %s", mark, r.From, to, r.Client, r.Input, r.Output)
+}
+
+const (
+	laneHeight  = 44
+	drawingSize = 1100
+	minBar      = 22
+)
+
+// draw places the operations of a history on lanes. Time between operations is shortened: a
+// bar is as long as the moments that begin or end during it.
+func (h *history) draw(operations []porcupine.Operation) drawing {
+	d := drawing{Seed: h.seed, Namespace: h.namespace(), Recorded: len(h.done), Width: drawingSize + 120}
+	var moments []int64
+	lanes := make(map[int]int)
+	last := -1
+	for i, operation := range operations {
+		moments = append(moments, operation.Call, operation.Return)
+		lanes[operation.ClientId] = 0
+		if !operation.Output.(Answer).Lost && (last < 0 || operation.Return > operations[last].Return) {
+			last = i // the answer after which the history is impossible
+		}
+	}
+	slices.Sort(moments)
+	moments = slices.Compact(moments)
+	for _, client := range slices.Sorted(maps.Keys(lanes)) {
+		lanes[client] = len(d.Lanes)
+		d.Lanes = append(d.Lanes, lane{h.clientName(client), 30 + laneHeight*len(d.Lanes)})
+	}
+	d.Height = 40 + laneHeight*len(d.Lanes)
+	position := func(moment int64) int {
+		at, _ := slices.BinarySearch(moments, moment)
+		return 100 + at*drawingSize/max(1, len(moments)-1)
+	}
+	for i, operation := range operations {
+		o, a := operation.Input.(Op), operation.Output.(Answer)
+		r := row{
+			Number: i + 1, From: float64(operation.Call) / 1e6, To: float64(operation.Return) / 1e6, Client: h.clientName(operation.ClientId),
+			Input: o.String(), Output: a.String(), Class: classOf(o, a), impossible: i == last, neverAnswered: a.Lost,
+			X: position(operation.Call), Y: d.Lanes[lanes[operation.ClientId]].Y,
+		}
+		r.Length = max(minBar, position(operation.Return)-r.X-2)
+		if r.impossible {
+			r.Class = "impossible"
+			d.Culprit = fmt.Sprintf("%s: %s", r.Input, r.Output)
+		}
+		d.Rows = append(d.Rows, r)
+	}
+	return d
+}
+
+func (h *history) clientName(i int) string {
+	if i == h.clients {
+		return "at last" // the final reads
+	}
+	return fmt.Sprintf("client %d", i+1)
+}
+
+func classOf(o Op, a Answer) string {
+	switch {
+	case a.Lost:
+		return "unknown"
+	case a.Code != "":
+		return "refused"
+	case o.Verb.reads() || a.Replayed:
+		return "read"
+	}
+	return "change"
+}
+
+func (d drawing) write(w io.Writer) error { return picturePage.Execute(w, d) }

@@ -1,0 +1,117 @@
+package torture
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/spelling"
+)
+
+// fault is something that happens to a server, to the network or to the engine, and is over after
+// a moment.
+type fault struct {
+	Fault
+	// inject returns when the cause was gone: what comes after is recovery. It calls Fatal of
+	// the run's harness if it cannot inject the fault.
+	inject func(t *run, random *rand.Rand) (gone time.Time)
+}
+
+// Fault describes a fault.
+type Fault struct {
+	Name  string
+	About string
+	Where string // the engines that have it: "all", "sqlite" or "postgres"
+}
+
+// Faults returns all faults, in the order of the documentation.
+func Faults() (all []Fault) {
+	for _, list := range [][]fault{serverFaults, fileFaults, databaseFaults} {
+		for _, f := range list {
+			all = append(all, f.Fault)
+		}
+	}
+	return all
+}
+
+// serverFaults happen to servers and to the network before them, on every engine.
+var serverFaults = []fault{
+	{Fault{"kill", "a server is killed and started again", "all"}, func(t *run, random *rand.Rand) time.Time {
+		s := t.anyServer(random)
+		s.kill()
+		gone := time.Now()
+		if err := s.start(); err != nil {
+			t.harness.Fatal(err)
+		}
+		return gone
+	}},
+	{Fault{"stop", "a server is halted for up to three seconds", "all"}, func(t *run, random *rand.Rand) time.Time {
+		s := t.anyServer(random)
+		if err := s.stop(); err != nil {
+			t.harness.Fatal(err)
+		}
+		pause(random, 300*time.Millisecond, 3*time.Second)
+		if err := s.proceed(); err != nil {
+			t.harness.Fatal(err)
+		}
+		return time.Now()
+	}},
+	{Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, onLink(func(*rand.Rand) trouble {
+		return trouble{refuse: true}
+	})},
+	{Fault{"one-way", "requests do not reach a server, or its answers do not come back", "all"}, onLink(func(random *rand.Rand) trouble {
+		lost := random.IntN(2) == 0
+		return trouble{noRequests: lost, noAnswers: !lost}
+	})},
+	{Fault{"delay", "the network to a server is slow", "all"}, onLink(func(random *rand.Rand) trouble {
+		return trouble{delay: 10*time.Millisecond + time.Duration(random.Int64N(int64(400*time.Millisecond)))}
+	})},
+}
+
+// onLink is a fault of the network to a server.
+func onLink(draw func(*rand.Rand) trouble) func(*run, *rand.Rand) time.Time {
+	return func(t *run, random *rand.Rand) time.Time {
+		end := t.anyServer(random).link.disturb(draw(random))
+		pause(random, 20*time.Millisecond, time.Second)
+		end()
+		return time.Now()
+	}
+}
+
+func (t *run) anyServer(random *rand.Rand) *server { return t.servers[random.IntN(len(t.servers))] }
+
+// pause lets a fault last for a while.
+func pause(random *rand.Rand, least, most time.Duration) {
+	time.Sleep(least + time.Duration(random.Int64N(int64(most-least))))
+}
+
+// known returns an error for the name of a fault that there is not.
+func known(name string) error {
+	var names []string
+	for _, f := range Faults() {
+		if f.Name == name {
+			return nil
+		}
+		names = append(names, f.Name)
+	}
+	return fmt.Errorf("unknown fault %q%s", name, cmp.Or(spelling.Hint(name, names), "; there are "+strings.Join(names, ", ")))
+}
+
+// choose returns the faults with these names, or all for nil. One that the engine does not have
+// is an error.
+func (e engine) choose(names []string) (chosen []fault, err error) {
+	if names == nil {
+		return e.faults, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(e.faults, func(f fault) bool { return f.Name == name })
+		if i < 0 {
+			return nil, cmp.Or(known(name), fmt.Errorf("the fault %q cannot happen to %s", name, e.about))
+		}
+		chosen = append(chosen, e.faults[i])
+	}
+	return chosen, nil
+}

@@ -1,0 +1,150 @@
+package torture
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// link is the network between callers and a server.
+type link struct {
+	listener net.Listener
+	target   atomic.Pointer[string]
+	trouble  atomic.Pointer[trouble]
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[net.Conn]struct{}
+}
+
+// trouble is what a link does to connections. The zero value does nothing.
+type trouble struct {
+	refuse     bool          // new connections are closed at once
+	noRequests bool          // what callers send does not arrive
+	noAnswers  bool          // what the server sends does not arrive
+	delay      time.Duration // of each piece, both ways
+}
+
+func newLink(target string) (*link, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &link{listener: listener, conns: make(map[net.Conn]struct{})}
+	l.lead(target)
+	l.trouble.Store(&trouble{})
+	l.running.Go(l.accept)
+	return l, nil
+}
+
+// address is what callers connect to.
+func (l *link) address() string { return l.listener.Addr().String() }
+
+// lead makes new connections lead to another address.
+func (l *link) lead(target string) { l.target.Store(&target) }
+
+// disturb makes trouble until the function that it returns is called. What was lost of a
+// connection cannot be sent again, so such connections are cut then.
+func (l *link) disturb(t trouble) (end func()) {
+	l.trouble.Store(&t)
+	if t.refuse {
+		l.cut()
+	}
+	return func() {
+		l.trouble.Store(&trouble{})
+		if t.noRequests || t.noAnswers {
+			l.cut()
+		}
+	}
+}
+
+// cut closes all connections.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		_ = c.Close()
+	}
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	_ = l.listener.Close()
+	l.cut()
+	l.running.Wait()
+}
+
+func (l *link) accept() {
+	for {
+		caller, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		if l.trouble.Load().refuse {
+			_ = caller.Close()
+			continue
+		}
+		l.running.Go(func() { l.connect(caller) })
+	}
+}
+
+func (l *link) connect(caller net.Conn) {
+	defer caller.Close()
+	server, err := net.Dial("tcp", *l.target.Load())
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if !l.keep(caller, server) {
+		return
+	}
+	defer l.drop(caller, server)
+	l.running.Go(func() {
+		defer caller.Close()
+		defer server.Close()
+		l.pump(caller, server, func(t *trouble) bool { return t.noAnswers })
+	})
+	l.pump(server, caller, func(t *trouble) bool { return t.noRequests })
+}
+
+// pump copies what arrives until a side closes.
+func (l *link) pump(to io.Writer, from io.Reader, lost func(*trouble) bool) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		t := l.trouble.Load()
+		if t.delay > 0 {
+			time.Sleep(t.delay)
+		}
+		if n > 0 && !lost(t) {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) keep(conns ...net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range conns {
+		l.conns[c] = struct{}{}
+	}
+	return !l.closed
+}
+
+func (l *link) drop(conns ...net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range conns {
+		delete(l.conns, c)
+	}
+}

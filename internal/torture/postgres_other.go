@@ -1,0 +1,13 @@
+//go:build !unix
+
+package torture
+
+import "errors"
+
+type cluster struct{}
+
+var databaseFaults []fault
+
+func openCluster(*run) (engine, error) {
+	return engine{}, errors.New("a private PostgreSQL cluster needs a Unix system: use --store with the address of a database")
+}

@@ -1,0 +1,89 @@
+//go:build unix
+
+package torture
+
+import (
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/calldibs/dibs/internal/pgproxy"
+	"github.com/calldibs/dibs/internal/pgtest"
+)
+
+// cluster is a private PostgreSQL cluster, and the proxy between servers and it.
+type cluster struct {
+	*pgtest.Cluster
+	proxy *pgproxy.Proxy
+}
+
+// databaseFaults happen to PostgreSQL, and to the network before it.
+var databaseFaults = []fault{
+	{Fault{"db-kill", "PostgreSQL is killed, all of its processes, and started again", "postgres"}, func(t *run, _ *rand.Rand) time.Time {
+		t.cluster.Kill(t.harness)
+		gone := time.Now()
+		t.cluster.Restart(t.harness)
+		return gone
+	}},
+	{Fault{"db-stop", "PostgreSQL is halted for up to two seconds", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+		halted := t.cluster.Processes()
+		for _, pid := range halted {
+			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+		}
+		pause(random, 100*time.Millisecond, 2*time.Second)
+		for _, pid := range halted {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+		return time.Now()
+	}},
+	{Fault{"db-cut", "the connections to PostgreSQL are cut, and for a while refused", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+		t.cluster.proxy.Refuse(true)
+		t.cluster.proxy.CutAll()
+		pause(random, 20*time.Millisecond, time.Second)
+		t.cluster.proxy.Refuse(false)
+		return time.Now()
+	}},
+	{Fault{"db-delay", "the network to PostgreSQL is slow", "postgres"}, onExchanges(func(*pgproxy.Exchange) pgproxy.Action {
+		later := make(chan struct{})
+		time.AfterFunc(time.Duration(rand.Int64N(int64(300*time.Millisecond))), func() { close(later) })
+		return pgproxy.Stall(later)
+	})},
+	{Fault{"commit-lost", "PostgreSQL commits, and its answer is lost", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+		if x.Commits() && rand.IntN(4) == 0 {
+			return pgproxy.CutAfter()
+		}
+		return pgproxy.Pass()
+	})},
+	{Fault{"serialization", "commits fail with 40001", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+		if x.Commits() && rand.IntN(2) == 0 {
+			return pgproxy.FailCommit("40001")
+		}
+		return pgproxy.Pass()
+	})},
+	{Fault{"standby", "commits wait for a standby that is away", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+		t.cluster.WithoutStandby(t.harness, func() { pause(random, 50*time.Millisecond, time.Second) })
+		return time.Now()
+	}},
+}
+
+// onExchanges is a fault of what servers and PostgreSQL say to each other.
+func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
+	return func(t *run, random *rand.Rand) time.Time {
+		t.cluster.proxy.SetHook(hook)
+		pause(random, 100*time.Millisecond, time.Second)
+		t.cluster.proxy.SetHook(nil)
+		return time.Now()
+	}
+}
+
+// openCluster starts a private cluster.
+func openCluster(t *run) (engine, error) {
+	c := &cluster{Cluster: pgtest.Start(t.harness, pgtest.Options{})}
+	network, address := c.SocketAddr()
+	c.proxy = pgproxy.Start(t.harness, network, address)
+	t.cluster = c
+	return engine{
+		store: c.proxy.DSN(c.DSN("postgres")), about: "a private PostgreSQL cluster", faults: slices.Concat(serverFaults, databaseFaults),
+	}, nil
+}

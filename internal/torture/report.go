@@ -1,0 +1,90 @@
+package torture
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/calldibs/dibs/internal/linear"
+)
+
+// Report is the result of a run.
+type Report struct {
+	OK          bool          `json:"ok"`
+	Engine      string        `json:"engine"`
+	Servers     int           `json:"servers"`
+	Callers     int           `json:"callers"`
+	Seed        uint64        `json:"seed"`
+	Seconds     float64       `json:"seconds"`
+	Histories   int           `json:"histories"`
+	Disturbed   int           `json:"disturbed"` // histories during which a fault was active
+	Operations  int           `json:"operations"`
+	Unavailable int           `json:"unavailable"` // operations that surely did not happen
+	Unknown     Unknown       `json:"unknown"`
+	Faults      []FaultReport `json:"faults"`
+	Audit       Audit         `json:"audit"`
+	Violations  []Violation   `json:"violations"`
+	Folder      string        `json:"folder,omitempty"` // logs and pictures, if anything is wrong
+}
+
+// Unknown counts the operations with an unknown outcome, and how they ended by what callers saw
+// later.
+type Unknown struct {
+	Operations int `json:"operations"`
+	Happened   int `json:"happened"`
+	Not        int `json:"didNotHappen"`
+	NoTrace    int `json:"noTrace"` // they may have happened or not: nothing depends on it
+}
+
+// FaultReport counts a fault, and how long service took to come back after its cause was gone.
+type FaultReport struct {
+	Fault    string  `json:"fault"`
+	About    string  `json:"about"`
+	Count    int     `json:"count"`
+	MedianMs float64 `json:"serviceMedianMs"`
+	MaxMs    float64 `json:"serviceMaxMs"`
+}
+
+// Audit counts what was compared.
+type Audit struct {
+	Events   int `json:"events"`   // of the feed, by pages and by the stream of each server
+	Names    int `json:"names"`    // history, feed and state
+	Entities int `json:"entities"` // their names
+	Changes  int `json:"changes"`  // acknowledged ones, found in the feed
+}
+
+// Violation is something that must not happen.
+type Violation struct {
+	Kind       string   `json:"kind"` // "history", "audit", "service" or "server"
+	What       string   `json:"what"`
+	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
+	Picture    string   `json:"picture,omitempty"`    // the file that shows them
+}
+
+func (t *run) report() Report {
+	r := Report{
+		Engine: t.engine.about, Servers: t.Servers, Callers: t.Callers, Seed: t.Seed, Seconds: time.Since(t.began).Seconds(),
+		Histories: t.sum.Histories, Disturbed: t.sum.Disturbed, Operations: t.sum.Operations, Unavailable: t.sum.Unavailable,
+		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
+		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
+	}
+	for _, f := range t.faults {
+		if times := t.service[f.Name]; len(times) > 0 {
+			slices.Sort(times)
+			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+			r.Faults = append(r.Faults, FaultReport{f.Name, f.About, len(times), ms(times[len(times)/2]), ms(times[len(times)-1])})
+		}
+	}
+	for _, v := range t.sum.Violations {
+		r.Violations = append(r.Violations, ofHistory(v))
+	}
+	r.Violations = append(r.Violations, t.wrong...)
+	if r.OK = len(r.Violations) == 0; !r.OK {
+		r.Folder = t.Folder
+	}
+	return r
+}
+
+func ofHistory(v linear.Violation) Violation {
+	return Violation{Kind: "history", What: fmt.Sprintf("seed %d: %s", v.Seed, v.What), Operations: v.Shortest, Picture: v.Picture}
+}

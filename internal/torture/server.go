@@ -1,0 +1,229 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/dibsclient"
+)
+
+// configuration is that of the servers: the policies of [linear.Config]. Sweeps are frequent, so
+// that they meet commands.
+const configuration = `sweepEvery = "250ms"
+suggestions = 0
+[policies.plain]
+minTTL = "1ms"
+[policies.kept]
+minTTL = "1ms"
+quarantine = "1d"
+`
+
+// mostStarting is how long a server may take to start, or to serve again after a fault.
+const mostStarting = time.Minute
+
+// server is a process, with the link by which callers reach it.
+type server struct {
+	number  int
+	command []string
+	env     []string
+	logPath string
+
+	process *exec.Cmd
+	ended   chan struct{}
+	link    *link
+	between func(server int, address string) string
+
+	registry *dibs.Registry // gives up at the first failure
+	patient  *dibs.Registry // tries again
+	probes   atomic.Int64
+}
+
+// open starts engine and servers.
+func (t *run) open(ctx context.Context) error {
+	var err error
+	doErr := t.harness.Do(func() { t.engine, err = openEngine(t) })
+	if err = errors.Join(err, doErr); err != nil {
+		return err
+	}
+	if t.faults, err = t.engine.choose(t.Faults); err != nil {
+		return err
+	}
+	config := filepath.Join(t.Folder, "dibs.toml")
+	if err := os.WriteFile(config, []byte(configuration), 0o600); err != nil {
+		return err
+	}
+	for i := range t.Servers {
+		s := &server{
+			number: i + 1, env: t.Env, between: t.between, logPath: filepath.Join(t.Folder, fmt.Sprintf("server-%d.log", i+1)),
+			command: append(append([]string{}, t.Program...), "serve", "--listen", "127.0.0.1:0", "--config", config, "--store", t.engine.store),
+		}
+		t.servers = append(t.servers, s)
+		t.harness.Cleanup(s.close)
+		if err := s.open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registries are those of the callers, one for each server.
+func (t *run) registries() (all []*dibs.Registry) {
+	for _, s := range t.servers {
+		all = append(all, s.registry)
+	}
+	return all
+}
+
+// open starts a server and connects to it.
+func (s *server) open(context.Context) (err error) {
+	if s.link, err = newLink(""); err != nil {
+		return err
+	}
+	if err := s.start(); err != nil {
+		return err
+	}
+	url := "http://" + s.link.address()
+	// A client that retries a command would get a replay of its own.
+	if s.registry, err = dibsclient.Dial(url, dibsclient.Options{Retries: -1, Timeout: patience}); err != nil {
+		return err
+	}
+	s.patient, err = dibsclient.Dial(url, dibsclient.Options{})
+	return err
+}
+
+func (s *server) close() {
+	for _, registry := range []*dibs.Registry{s.registry, s.patient} {
+		if registry != nil {
+			_ = registry.Close() // the process is killed anyway
+		}
+	}
+	s.kill()
+	if s.link != nil {
+		s.link.close()
+	}
+}
+
+var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
+
+// start starts the process, and returns once it listens.
+func (s *server) start() error {
+	log, err := os.OpenFile(s.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	s.process = exec.Command(s.command[0], s.command[1:]...)
+	s.process.Env, s.process.Dir = s.env, filepath.Dir(s.logPath)
+	s.process.Stdout, s.process.Stderr = log, log
+	detach(s.process)
+	if err := s.process.Start(); err != nil {
+		return fmt.Errorf("a server cannot start: %w", err)
+	}
+	ended := make(chan struct{})
+	s.ended = ended
+	go func(process *exec.Cmd) {
+		_ = process.Wait() // a kill ends it
+		close(ended)
+	}(s.process)
+	return s.awaitListening(info.Size())
+}
+
+// awaitListening waits until the log, from an offset on, says where the server listens.
+func (s *server) awaitListening(offset int64) error {
+	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		log, err := os.ReadFile(s.logPath)
+		if err != nil {
+			return err
+		}
+		if port := serving.FindSubmatch(log[offset:]); port != nil {
+			address := net.JoinHostPort("127.0.0.1", string(port[1]))
+			if s.between != nil {
+				address = s.between(s.number-1, address)
+			}
+			s.link.lead(address)
+			return nil
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("server %d does not start: %s", s.number, lastLine(log))
+		default:
+		}
+	}
+	return fmt.Errorf("server %d does not listen within %v", s.number, mostStarting)
+}
+
+func lastLine(log []byte) []byte {
+	lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
+	return lines[len(lines)-1]
+}
+
+// kill ends the process like a power failure of its machine.
+func (s *server) kill() {
+	if s.process == nil || s.process.Process == nil {
+		return
+	}
+	_ = s.process.Process.Kill() // it may have ended by itself
+	<-s.ended
+}
+
+// awaitService waits until the server acknowledges a change.
+func (s *server) awaitService(scope string) error {
+	var err error
+	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if err = s.probe(scope); err == nil {
+			return nil
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("server %d ended by itself: %s", s.number, s.process.ProcessState)
+		default:
+		}
+	}
+	return fmt.Errorf("server %d acknowledges nothing within %v: %w", s.number, mostStarting, err)
+}
+
+func (s *server) probe(scope string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := s.registry.Reserve(ctx, dibs.Reserve{
+		Namespace: scope + ".probe.plain", TTL: dibs.For(time.Minute),
+		Value: "server-" + strconv.Itoa(s.number) + "-" + strconv.FormatInt(s.probes.Add(1), 10),
+	})
+	return err
+}
+
+// badWords must not be in the log of a server.
+var badWords = [][]byte{[]byte("panic"), []byte("DATA RACE"), []byte("fatal error")}
+
+// examineLogs finds what the servers must never say.
+func (t *run) examineLogs() {
+	for _, s := range t.servers {
+		log, err := os.ReadFile(s.logPath)
+		if err != nil {
+			t.wrong = append(t.wrong, Violation{Kind: "server", What: err.Error()})
+			continue
+		}
+		for line := range bytes.Lines(log) {
+			for _, bad := range badWords {
+				if bytes.Contains(line, bad) {
+					t.wrong = append(t.wrong, Violation{Kind: "server", What: fmt.Sprintf("the log of server %d says: %s", s.number, bytes.TrimSpace(line))})
+				}
+			}
+		}
+	}
+}

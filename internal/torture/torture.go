@@ -1,0 +1,260 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	stores "github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/harness"
+	"github.com/calldibs/dibs/internal/linear"
+)
+
+// Config is a run. Its zero value needs a Program.
+type Config struct {
+	// Program starts dibs: its path, and the arguments before those of a command.
+	Program []string
+	// Env is the environment of the servers. Nil means that of this process, without settings
+	// of Dibs.
+	Env []string
+	// Store is the engine: "sqlite" and "postgres" are private ones, which are removed
+	// afterwards; all else is the address of a store. Empty means sqlite.
+	Store string
+	// Servers is the number of servers on the store. Zero means 2.
+	Servers int
+	// Callers is about how many callers there are at a time. Zero means 16.
+	Callers int
+	// For is how long it runs, without the last checks. Zero means no limit.
+	For time.Duration
+	// Histories ends the run after this many histories. Zero means no limit.
+	Histories int
+	// Faults are the names of the faults that happen, see [Faults]. Nil means all that the
+	// engine has.
+	Faults []string
+	// Seed decides what callers do and which faults happen. Zero means a random one.
+	Seed uint64
+	// Folder keeps the pictures of violations, and the logs of the servers if anything is wrong.
+	// Empty means a temporary folder, which only stays if anything is wrong.
+	Folder string
+	// Progress is called about once a second, and when something happens. Nil means not.
+	Progress func(Progress)
+
+	// between puts something between the link to a server and the server: it gets the address
+	// of the server, and returns its own. It is for tests.
+	between func(server int, address string) string
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Elapsed    time.Duration
+	Of         time.Duration // zero means no limit
+	Histories  int
+	Operations int
+	Unknown    int
+	Faults     int
+	Violations int
+	Doing      string // "histories", "audit" or a fault
+}
+
+// mostOfRound is how long a round lasts: an audit needs memory for its events, and finds what is
+// wrong soon.
+const mostOfRound = time.Minute
+
+// patience is how long a caller waits for an answer.
+const patience = 2 * time.Second
+
+func (c Config) withDefaults() (Config, error) {
+	c.Store, c.Servers, c.Callers = cmp.Or(c.Store, "sqlite"), cmp.Or(c.Servers, 2), cmp.Or(c.Callers, 16)
+	c.Seed = cmp.Or(c.Seed, rand.Uint64()>>24) // short enough to be typed
+	if c.Env == nil {
+		c.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "DIBS_") })
+	}
+	if c.Progress == nil {
+		c.Progress = func(Progress) {}
+	}
+	switch {
+	case c.Servers < 1 || c.Servers > 16:
+		return c, fmt.Errorf("%d servers: there may be 1 to 16", c.Servers)
+	case c.Callers < 1 || c.Callers > 1000:
+		return c, fmt.Errorf("%d callers: there may be 1 to 1,000", c.Callers)
+	case c.For < 0 || c.Histories < 0:
+		return c, errors.New("the length of a run must not be negative")
+	}
+	return c, nil
+}
+
+// Check returns what is wrong with a configuration, as far as that can be told before a run.
+func (c Config) Check() error {
+	if _, err := c.withDefaults(); err != nil {
+		return err
+	}
+	for _, name := range c.Faults {
+		if err := known(name); err != nil {
+			return err
+		}
+	}
+	if c.Store == "" || c.Store == "sqlite" || c.Store == "postgres" {
+		return nil
+	}
+	return stores.Check(c.Store)
+}
+
+// Run tortures servers until the time is over, the histories are done, or ctx ends. The error is
+// about the run itself; what the servers did wrong is in the report.
+func Run(ctx context.Context, cfg Config) (report Report, err error) {
+	if cfg, err = cfg.withDefaults(); err != nil {
+		return Report{}, err
+	}
+	h := harness.New(context.WithoutCancel(ctx))
+	t := &run{Config: cfg, harness: h, began: time.Now(), service: make(map[string][]time.Duration)}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if cfg.Folder == "" {
+		if t.Folder, err = os.MkdirTemp("", "dibs-torture-"); err != nil {
+			return Report{}, err
+		}
+		h.Cleanup(func() {
+			if report.OK {
+				os.RemoveAll(t.Folder)
+			}
+		})
+	}
+	if err := t.open(ctx); err != nil {
+		return Report{}, err
+	}
+	if err := t.rounds(ctx); err != nil {
+		return Report{}, err
+	}
+	t.examineLogs()
+	return t.report(), nil
+}
+
+// run is a run while it goes on.
+type run struct {
+	Config
+	harness *harness.Run
+	began   time.Time
+	engine  engine
+	file    string   // of a private SQLite engine
+	cluster *cluster // a private PostgreSQL engine
+	servers []*server
+	faults  []fault
+
+	sum     linear.Report // of all rounds
+	audited Audit
+	service map[string][]time.Duration // from the end of a fault's cause to service, by fault
+	broken  error                      // why no more faults can happen
+	wrong   []Violation
+}
+
+func (t *run) rounds(ctx context.Context) error {
+	if t.For > 0 {
+		limited, cancel := context.WithTimeout(ctx, t.For)
+		defer cancel()
+		ctx = limited
+	}
+	for number := uint64(1); ctx.Err() == nil && len(t.wrong)+len(t.sum.Violations) == 0; number++ {
+		left := 0
+		if t.Histories > 0 {
+			if left = t.Histories - t.sum.Histories; left <= 0 {
+				break
+			}
+		}
+		if err := t.round(ctx, number, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round runs histories for a while, and audits what they left.
+func (t *run) round(ctx context.Context, number uint64, histories int) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a, err := t.beginAudit()
+	if err != nil {
+		return err
+	}
+	defer a.stop()
+	before := t.sum
+	t.tell("histories", before)
+	random := rand.New(rand.NewPCG(t.Seed, number))
+	found := linear.Run(ctx, linear.Site{
+		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope(),
+		Finished: a.finished, Fault: t.nextFault(stop, random),
+	}, linear.Options{
+		Histories: histories, For: mostOfRound, Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
+		Progress: func(r linear.Report) {
+			sum := before
+			sum.Add(r)
+			t.tell("", sum)
+		},
+	})
+	t.sum.Add(found)
+	if t.broken != nil {
+		return nil // there is nothing to audit: see wrong
+	}
+	t.tell("audit", t.sum)
+	t.wrong = append(t.wrong, a.compare(&t.audited)...)
+	return nil
+}
+
+// scope is the scope of all names of a run.
+func (t *run) scope() string { return fmt.Sprintf("torture-%d", t.Seed) }
+
+func (t *run) tell(doing string, sum linear.Report) {
+	p := Progress{
+		Elapsed: time.Since(t.began), Of: t.For, Histories: sum.Histories, Operations: sum.Operations, Unknown: sum.Unknown,
+		Violations: len(sum.Violations) + len(t.wrong), Doing: doing,
+	}
+	for _, n := range sum.Faults {
+		p.Faults += n
+	}
+	t.Progress(p)
+}
+
+// nextFault returns the function that injects the next fault and waits for service. Each fault
+// happens before one of them happens again.
+func (t *run) nextFault(stop func(), random *rand.Rand) func(*rand.Rand) string {
+	if len(t.faults) == 0 {
+		return nil
+	}
+	var turn []fault
+	return func(*rand.Rand) string {
+		if t.broken != nil {
+			time.Sleep(10 * time.Millisecond) // the histories are about to end
+			return ""
+		}
+		if len(turn) == 0 {
+			turn = slices.Clone(t.faults)
+			random.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
+		}
+		f := turn[0]
+		turn = turn[1:]
+		if t.broken = t.inject(f, random); t.broken != nil {
+			t.wrong = append(t.wrong, Violation{Kind: "service", What: fmt.Sprintf("after %s: %v", f.Name, t.broken)})
+			stop()
+		}
+		return f.Name
+	}
+}
+
+// inject injects a fault, and waits until every server acknowledges a change.
+func (t *run) inject(f fault, random *rand.Rand) error {
+	var gone time.Time
+	if err := t.harness.Do(func() { gone = f.inject(t, random) }); err != nil {
+		return err
+	}
+	for _, s := range t.servers {
+		if err := s.awaitService(t.scope()); err != nil {
+			return err
+		}
+	}
+	t.service[f.Name] = append(t.service[f.Name], time.Since(gone))
+	return nil
+}

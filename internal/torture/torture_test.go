@@ -1,0 +1,116 @@
+package torture_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/torture"
+)
+
+// config is a run of the test binary.
+func config(t *testing.T, store string) torture.Config {
+	t.Helper()
+	return torture.Config{
+		Program: []string{os.Args[0]}, Env: []string{childEnv + "=1", "PATH=" + os.Getenv("PATH")},
+		Store: store, Folder: t.TempDir(), Callers: 16,
+	}
+}
+
+func mustRun(t *testing.T, cfg torture.Config) torture.Report {
+	t.Helper()
+	report, err := torture.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// mustBeRight fails the test if a run has found something, or has not looked.
+func mustBeRight(t *testing.T, r torture.Report, faults ...string) {
+	t.Helper()
+	for _, v := range r.Violations {
+		t.Errorf("%s: %s\n%s", v.Kind, v.What, strings.Join(v.Operations, "\n"))
+	}
+	if r.OK != (len(r.Violations) == 0) || r.Histories == 0 || r.Operations < 20*r.Histories {
+		t.Errorf("OK is %v, with %d histories and %d operations", r.OK, r.Histories, r.Operations)
+	}
+	if a := r.Audit; a.Events == 0 || a.Changes == 0 || a.Names < 3*r.Histories || a.Entities < 3*r.Histories {
+		t.Errorf("the audit compared %+v", a)
+	}
+	if u := r.Unknown; u.Operations != u.Happened+u.Not+u.NoTrace {
+		t.Errorf("of the unknown outcomes: %+v", u)
+	}
+	for _, name := range faults {
+		i := slices.IndexFunc(r.Faults, func(f torture.FaultReport) bool { return f.Fault == name })
+		if i < 0 || r.Faults[i].MaxMs < r.Faults[i].MedianMs || r.Faults[i].MaxMs == 0 {
+			t.Errorf("the fault %s is missing: %+v", name, r.Faults)
+		}
+	}
+	t.Logf("%d histories, %d operations, unknown %+v, audit %+v, faults %+v", r.Histories, r.Operations, r.Unknown, r.Audit, r.Faults)
+}
+
+// The short form of make torture: every fault of servers, and of the file.
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "sqlite")
+	cfg.Faults = []string{"kill", "stop", "cut", "one-way", "delay", "lock"}
+	cfg.For = 2 * time.Second
+	var doing []string
+	cfg.Progress = func(p torture.Progress) { doing = append(doing, p.Doing) }
+	if testing.Short() {
+		cfg.Faults, cfg.For = []string{"kill"}, time.Second
+	}
+	mustBeRight(t, mustRun(t, cfg), "kill")
+	if !slices.Contains(doing, "histories") || !slices.Contains(doing, "audit") {
+		t.Errorf("the progress is %v", doing)
+	}
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "postgres")
+	cfg.Faults = []string{"db-kill", "commit-lost", "serialization", "db-cut"}
+	cfg.For = 2 * time.Second
+	if testing.Short() {
+		cfg.Faults, cfg.For = []string{"commit-lost"}, time.Second
+	}
+	mustBeRight(t, mustRun(t, cfg))
+}
+
+// The number of histories ends a run, and the same seed names the same scope.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "sqlite")
+	cfg.Histories, cfg.Seed, cfg.Faults = 5, 7, []string{}
+	r := mustRun(t, cfg)
+	mustBeRight(t, r)
+	if r.Histories != 5 || r.Seed != 7 || len(r.Faults) != 0 {
+		t.Errorf("%d histories with the seed %d and the faults %v", r.Histories, r.Seed, r.Faults)
+	}
+}
+
+// A run that is not possible says why, before anything happens.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*torture.Config){
+		`unknown fault "kil"; did you mean kill?`: func(c *torture.Config) { c.Faults = []string{"kil"} },
+		"1 to 16":              func(c *torture.Config) { c.Servers = -1 },
+		"1 to 1,000":           func(c *torture.Config) { c.Callers = 2000 },
+		"must not be negative": func(c *torture.Config) { c.For = -1 },
+		"mysql":                func(c *torture.Config) { c.Store = "mysql://localhost" },
+	} {
+		cfg := config(t, "sqlite")
+		change(&cfg)
+		if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	cfg := config(t, "sqlite")
+	cfg.Faults = []string{"db-kill"}
+	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to a private SQLite file`) {
+		t.Errorf("got %v", err)
+	}
+}
