@@ -214,7 +214,9 @@ func kindsText(c *dibsimport.Comparison) string {
 	return strings.Join(parts, ", ")
 }
 
-func kindText(kind dibsimport.DifferenceKind) string { return strings.ReplaceAll(string(kind), "_", " ") }
+func kindText(kind dibsimport.DifferenceKind) string {
+	return strings.ReplaceAll(string(kind), "_", " ")
+}
 
 // fixed shows a plan, asks, and carries it out.
 func (v *verifying) fixed(ctx context.Context, registry *dibs.Registry, c *dibsimport.Comparison) (*answer, error) {

@@ -71,7 +71,7 @@ func TestVerifyAgainstAFileOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer registry.Close()
+	defer func() { _ = registry.Close() }()
 	url := serve(t, server.Config{Registry: registry, Store: store}, "the-key-of-the-test")
 	file := filepath.Join(t.TempDir(), "users.csv")
 	if err := os.WriteFile(file, []byte("id,username\n1,ann\n2,bob\n"), 0o600); err != nil {

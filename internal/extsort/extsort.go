@@ -14,11 +14,11 @@ import (
 )
 
 // DefaultMemory is how many bytes of items a Sorter keeps in memory by default.
-const DefaultMemory = 32 << 20
+const DefaultMemory = 16 << 20
 
 const (
 	// maxRuns is how many files are merged at once. When there are more, they are merged to one.
-	maxRuns = 128
+	maxRuns = 256
 	// readBuffer is what the merge reads ahead of each file.
 	readBuffer = 32 << 10
 )

@@ -66,7 +66,7 @@ func TestSorted(t *testing.T) {
 func TestOneItemLargerThanMemory(t *testing.T) {
 	t.Parallel()
 	s := &extsort.Sorter{Memory: 100}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	large := bytes.Repeat([]byte("b"), 10_000)
 	for _, item := range [][]byte{[]byte("c"), large, []byte("a")} {
 		if err := s.Add(item); err != nil {

@@ -34,6 +34,7 @@ func (c *checker) document(d *dibs.Document) {
 		c.index(d, dibs.LinkHash)
 	case dibs.KindQuota:
 		c.quota(d)
+	default: // says nothing about names
 	}
 }
 

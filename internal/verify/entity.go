@@ -11,7 +11,6 @@ type comparedEntity struct {
 	id    dibs.ID
 	row   *entityRow
 	first ownedName // the first active name in the namespace at hand that has to be the only one
-	lost  bool      // that its owner is missing was told
 
 	// Replayed from events, in the order of versions.
 	archived, deleted bool
@@ -66,6 +65,7 @@ func (e *comparedEntity) replay(version uint64, kind dibs.EventKind) {
 		e.archived, e.deleted = false, true
 	case dibs.EventConfirmed, dibs.EventClaimed, dibs.EventImported, dibs.EventRevived, dibs.EventTransferred:
 		e.deleted = false
+	default: // changes neither
 	}
 }
 

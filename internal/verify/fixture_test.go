@@ -130,7 +130,7 @@ func read(t testing.TB, store dibs.Store) *planted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	p := &planted{t: t, now: view.Now(), records: make(map[snapshot.Table][]dibs.Record)}
 	for _, table := range snapshot.Tables {
 		for record, err := range view.Records(t.Context(), table) {

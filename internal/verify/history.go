@@ -9,7 +9,7 @@ import (
 
 // history replays the events of a name.
 type history struct {
-	label // of the events
+	label  // of the events
 	events int
 	last   eventFact
 }
@@ -110,7 +110,9 @@ func (h *history) checkStep(c *checker, n *comparedName, e eventFact) {
 		c.find(eventStep, n.finding("there is no event %q about a name", e.kind))
 		return
 	}
-	allows := func(states []dibs.State, state dibs.State) bool { return len(states) == 0 || slices.Contains(states, state) }
+	allows := func(states []dibs.State, state dibs.State) bool {
+		return len(states) == 0 || slices.Contains(states, state)
+	}
 	if !allows(s.from, e.before.State) || !allows(s.to, e.after.State) {
 		f := n.finding("the event %q of revision %d cannot lead from one state to the other", e.kind, e.rev)
 		f.Found = fmt.Sprintf("%s → %s", e.before.State, e.after.State)

@@ -148,7 +148,9 @@ var damages = []damage{
 		p.event("slug", "held", dibs.EventReserved).After.Until++
 	}, []string{"quota slug:held"}},
 	{"a namespace without its record", func(p *planted) { p.remove(p.document(dibs.KindNamespace, "tag")) }, []string{"namespace-record tag"}},
-	{"a wrong count", func(p *planted) { p.counts = append(p.counts, dibs.NameCount{Namespace: "tag", State: dibs.Active, Count: 1}) }, []string{"counts tag"}},
+	{"a wrong count", func(p *planted) {
+		p.counts = append(p.counts, dibs.NameCount{Namespace: "tag", State: dibs.Active, Count: 1})
+	}, []string{"counts tag"}},
 
 	{"a name without a history", func(p *planted) {
 		p.removeEvents(func(e *dibs.Event) bool { return e.Namespace == "slug" && e.Canonical == "ann" })

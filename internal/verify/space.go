@@ -3,6 +3,7 @@ package verify
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs"
@@ -107,7 +108,7 @@ func (c *checker) checkCanonical(n *dibs.NameRecord, s *space) {
 	}
 	if taken && s.skeleton {
 		want := skeletonID(n.Namespace, s.policy.Skeleton.Skeleton(n.Canonical))
-		if !hasLink(n, dibs.Link{Kind: dibs.LinkSkeleton, ID: want}) {
+		if !slices.Contains(n.Links, dibs.Link{Kind: dibs.LinkSkeleton, ID: want}) {
 			f := c.about(n, "the row does not lead to the index of its look-alikes: one of them can be given to another entity")
 			f.Expected = "a link to " + want.String()
 			c.find(lookAlikes, f)
@@ -122,7 +123,7 @@ func (c *checker) checkBlindLinks(n *dibs.NameRecord, s *space, taken bool) {
 		return
 	}
 	key := label{n.Namespace, n.Canonical}.key()
-	if !hasLink(n, dibs.Link{Kind: dibs.LinkHash, ID: hashOf("hash\x00" + key)}) {
+	if !slices.Contains(n.Links, dibs.Link{Kind: dibs.LinkHash, ID: hashOf("hash\x00" + key)}) {
 		c.find(blindKeys, c.about(n, "the row does not lead to the index of its hash: the name can be given away twice"))
 	}
 	if s.skeleton && !hasLinkKind(n, dibs.LinkSkeleton) {
@@ -140,22 +141,8 @@ func canonicalOf(s *space, value string) (canonical string, err error) {
 	return s.policy.Profile.Canonical(value)
 }
 
-func hasLink(n *dibs.NameRecord, link dibs.Link) bool {
-	for _, l := range n.Links {
-		if l == link {
-			return true
-		}
-	}
-	return false
-}
-
 func hasLinkKind(n *dibs.NameRecord, kind dibs.LinkKind) bool {
-	for _, l := range n.Links {
-		if l.Kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Links, func(l dibs.Link) bool { return l.Kind == kind })
 }
 
 // hashOf returns the ID of a record that a text identifies.

@@ -191,7 +191,7 @@ func checkFound(t *testing.T, store dibs.Store, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	list, _ := findings(t, view, verify.Options{})
 	if want == "" && len(list) > 0 {
 		t.Fatalf("a sound store has findings:\n  %s", strings.Join(list, "\n  "))
@@ -245,7 +245,7 @@ func TestDamagedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			store := openFile(t, path)
-			defer store.Close()
+			defer func() { _ = store.Close() }()
 			checkFound(t, store, d.found)
 		})
 	}
@@ -278,7 +278,7 @@ func TestDamagedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry := open(t, store)
-	defer registry.Close()
+	defer func() { _ = registry.Close() }()
 	live(t, registry)
 	checkFound(t, store, "")
 	keep, mend := "CREATE SCHEMA sound; ", ""
