@@ -77,6 +77,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/workload", "/"},
 	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/build internal/config internal/core internal/demo internal/engine internal/health internal/manpage internal/server internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
+	{"cmd/dibs-demo", "internal/demo"},
 
 	// Test support, which may import what it tests.
 	{"storetest", "/"},
