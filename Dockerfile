@@ -8,7 +8,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH VERSION=development COMMIT DATE
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -o /out/dibs \
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -tags grpcnotrace -o /out/dibs \
     -ldflags "-s -w \
       -X github.com/calldibs/dibs/internal/build.version=$VERSION \
       -X github.com/calldibs/dibs/internal/build.commit=$COMMIT \

@@ -216,7 +216,7 @@ test-packages: $(NFPM)
 ## first-minute: how long it takes from an archive to a confirmed name and the dashboard, and from a clone with an
 ## empty build cache to the demo
 .PHONY: first-minute
-first-minute: $(NFPM)
+first-minute:
 	packaging/first-minute.sh
 
 ## demo: a tour of Dibs in a minute

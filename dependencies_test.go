@@ -87,6 +87,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/linear", "/"},
 	{"internal/torture", "/ dibsclient internal/engine internal/harness internal/linear internal/pgproxy internal/pgtest internal/spelling"},
 	{"cmd/dibs", "internal/cli"},
+	{"cmd/dibs-demo", "internal/demo"},
 
 	// Test support, which may import what it tests.
 	{"storetest", "/ internal/snapshot"},

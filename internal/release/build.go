@@ -129,6 +129,10 @@ func (r *release) program(t target) string {
 	return path
 }
 
+// buildTags leave out what gRPC shows on a page for debugging: with it the linker would keep every
+// method of every type.
+const buildTags = "grpcnotrace"
+
 // maxSize is the maximum size of a program in bytes.
 const maxSize = 40_000_000
 
@@ -136,7 +140,7 @@ func (r *release) build(ctx context.Context, t target, path string) error {
 	const variables = "github.com/calldibs/dibs/internal/build."
 	flags := fmt.Sprintf("-s -w -X %[1]sversion=%[2]s -X %[1]scommit=%[3]s -X %[1]sdate=%[4]s",
 		variables, r.version, r.commit, r.date.Format(time.RFC3339))
-	cmd := command(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/dibs")
+	cmd := command(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", buildTags, "-ldflags", flags, "-o", path, "./cmd/dibs")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+t.os, "GOARCH="+t.arch)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building for %s: %w", t, err)

@@ -7,15 +7,15 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
-	"html/template"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/swaggest/swgui"
-	"github.com/swaggest/swgui/v5emb"
+	"github.com/swaggest/swgui/v5/static"
+	"github.com/vearutop/statigz"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/access"
@@ -57,8 +57,7 @@ func writeJSON(w http.ResponseWriter, body any) {
 
 var (
 	//go:embed index.html
-	indexPage     string
-	indexTemplate = template.Must(template.New("index").Parse(indexPage))
+	indexPage string
 	//go:embed docs.html
 	docsPage string
 	//go:embed docs.js
@@ -88,18 +87,23 @@ func (s *Server) webPages() {
 	// has images in its style sheet, and calls this server.
 	page("GET /docs/{$}", htmlType, "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'", docsPage)
 	page("GET /docs/start.js", scriptType, "", docsScript)
-	s.page("GET /docs/", inBrowser("", asset(v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/", InternalBasePath: "/docs/"}))))
+	s.page("GET /docs/", inBrowser("", asset(http.StripPrefix("/docs/", statigz.FileServer(static.FS)))))
 	s.page("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
 
-// startPage serves examples that work from where the visitor is.
+// startPage serves examples that work from where the visitor is. It is no template: package
+// html/template calls methods by name, and the linker would keep every method of every type, a
+// fifth of the program.
 func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
-	key := ""
-	if s.needsKey(r.Context()) {
-		key = ` -H "Authorization: Bearer $DIBS_KEY"`
+	page, key := indexPage, ` -H "Authorization: Bearer $DIBS_KEY"`
+	if !s.needsKey(r.Context()) {
+		page, key = strings.Replace(page, between(page, "<!-- with a key -->", "<!-- always -->"), "", 1), ""
 	}
 	w.Header().Set("Content-Type", htmlType)
-	_ = indexTemplate.Execute(w, struct{ URL, Key string }{s.visitedURL(r), key})
+	_, _ = strings.NewReplacer(
+		"{URL}", html.EscapeString(s.visitedURL(r)), "{KEY}", html.EscapeString(key),
+		"<!-- with a key -->", "", "<!-- always -->\n", "",
+	).WriteString(w, page)
 }
 
 // needsKey reports whether a request without credentials is refused.
