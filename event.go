@@ -35,13 +35,9 @@ type Cursor string
 // the [EventPage.Next] of the answer gets all later events.
 const Latest Cursor = "latest"
 
-// At returns the cursor of a moment: after it the feed has what happened at that time and later, if
-// the engine's clock was never set back. Events that are dated back, ends and imports, are where
-// they were recorded.
-func At(moment time.Time) Cursor { return Cursor(moment.UTC().Format(time.RFC3339Nano)) }
-
-// Moment returns the moment of a cursor from [At]; ok is false for others. It takes every time in
-// the format of RFC 3339.
+// Moment returns the time of a cursor that is one, in the format of RFC 3339; ok is false for others.
+// After such a cursor the feed has what happened at that time and later, if the engine's clock was
+// never set back. Events that are dated back, ends and imports, are where they were recorded.
 func (c Cursor) Moment() (moment time.Time, ok bool) {
 	moment, err := time.Parse(time.RFC3339, string(c))
 	return moment, err == nil
@@ -92,7 +88,7 @@ type Snapshot struct {
 
 // FeedQuery selects events of the feed.
 type FeedQuery struct {
-	After     Cursor // resume here; empty means the beginning, [Latest] the end, [At] a moment
+	After     Cursor // resume here; empty means the beginning, [Latest] the end; see also [Cursor.Moment]
 	Namespace string // only events of its names; empty means all events
 	Limit     int    // zero means 100; at most 1,000
 }

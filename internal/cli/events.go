@@ -130,7 +130,7 @@ func (f *feedFlags) check() error {
 		return usage("--since and --after exclude each other: use one of them")
 	}
 	if f.given("since") {
-		f.After = dibs.At(f.since)
+		f.After = dibs.Cursor(f.since.Format(time.RFC3339Nano))
 	}
 	if f.given("last") && f.given("limit") {
 		return usage("--last and --limit exclude each other: use one of them")

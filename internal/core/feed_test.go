@@ -225,16 +225,19 @@ func TestEventsFromAMoment(t *testing.T) {
 				for _, namespace := range []string{"", "slug"} {
 					for i := range 30 {
 						moment := start.Add(time.Duration(i)*time.Second - time.Millisecond)
-						page, err := reg.Events(t.Context(), dibs.FeedQuery{After: dibs.At(moment), Namespace: namespace, Limit: 1})
+						page, err := reg.Events(t.Context(), dibs.FeedQuery{After: cursorOf(moment), Namespace: namespace, Limit: 1})
 						if want := fmt.Sprint("slug:name-", i); err != nil || len(page.Events) != 1 || page.Events[0].Key() != want {
 							t.Errorf("from %v on comes %v, not %s; %v", moment, page.Events, want, err)
 						}
 					}
 				}
-				if page, err := reg.Events(t.Context(), dibs.FeedQuery{After: dibs.At(time.Now())}); err != nil || len(page.Events) > 0 || page.More {
+				if page, err := reg.Events(t.Context(), dibs.FeedQuery{After: cursorOf(time.Now())}); err != nil || len(page.Events) > 0 || page.More {
 					t.Errorf("from now on comes %v, %v", page, err)
 				}
 			})
 		})
 	}
 }
+
+// cursorOf returns the cursor of a moment.
+func cursorOf(moment time.Time) dibs.Cursor { return dibs.Cursor(moment.Format(time.RFC3339Nano)) }

@@ -171,10 +171,10 @@ func TestEventsFromATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := r.getEvents("/v1/events?after=" + string(dibs.At(at))); len(page.Events) != 1 {
+	if page := r.getEvents("/v1/events?after=" + at.Format(time.RFC3339Nano)); len(page.Events) != 1 {
 		t.Errorf("from %v on there are %v", at, page.Events)
 	}
-	page := r.getEvents("/v1/events?after=" + string(dibs.At(at.Add(time.Millisecond))))
+	page := r.getEvents("/v1/events?after=" + at.Add(time.Millisecond).Format(time.RFC3339Nano))
 	if len(page.Events) != 0 || page.NextCursor != r.getEvents("/v1/events").NextCursor {
 		t.Errorf("after %v there is %v", at, page)
 	}

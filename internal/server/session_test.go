@@ -369,6 +369,7 @@ func TestSignInReturnsToThisServerOnly(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"": "/", "/": "/", "/names/a%20b?x=y": "/names/a%20b?x=y", "https://evil.example.com/": "/", "//evil.example.com/": "/",
+		"/#/name/slug/a%20b?x=y": "/#/name/slug/a%20b?x=y", "//evil.example.com/#/": "/",
 		`/\evil.example.com`: "/", "names": "/", "javascript:alert(1)": "/", "/a\r\nSet-Cookie: x=y": "/",
 	} {
 		if got := localPath(text); got != want {
