@@ -85,6 +85,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/endtest", "/"},
 	{"internal/etcdtest", "internal/logtest"},
 	{"internal/linear", "/"},
+	{"internal/mariatest", ""},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
 	{"internal/nametest", "/ internal/core internal/coretest internal/logtest storetest"},
