@@ -68,7 +68,7 @@ type ApplyRequest struct {
 // ImportRequest is a list of imports on behalf of a principal.
 type ImportRequest struct {
 	Principal Principal // the Registry sets it
-	Imports   []Import  // 1 to 1,000
+	Imports   []Import  // 1 to 10,000
 	DryRun    bool      // decide only, each as if the others were not there
 }
 

@@ -99,6 +99,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/etcdtest", "internal/logtest"},
 	{"internal/etcdtest/member", ""},
 	{"internal/lineartest", "internal/linear"},
+	{"internal/mariatest", ""},
 	{"internal/model", "/"},
 	{"internal/mutate", ""},
 	{"internal/release", ""},

@@ -3,17 +3,38 @@ package dibsclient
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
-// ImportAll sends imports to the server. A second time they change nothing, so they are repeated
-// when an answer is lost.
+// maxImports is how many names a request may have.
+const maxImports = 1000
+
+// ImportAll sends imports to the server, in several requests if there are many.
 func (c *client) ImportAll(ctx context.Context, request dibs.ImportRequest) ([]dibs.Imported, error) {
 	if err := knownByKey(request.Principal); err != nil {
 		return nil, err
 	}
+	if len(request.Imports) <= maxImports {
+		return c.importSome(ctx, request)
+	}
+	all := make([]dibs.Imported, 0, len(request.Imports))
+	for some := range slices.Chunk(request.Imports, maxImports) {
+		request.Imports = some
+		imported, err := c.importSome(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, imported...)
+	}
+	return all, nil
+}
+
+// importSome sends imports in one request. A second time they change nothing, so they are repeated
+// when an answer is lost.
+func (c *client) importSome(ctx context.Context, request dibs.ImportRequest) ([]dibs.Imported, error) {
 	body := struct {
 		DryRun bool          `json:"dryRun,omitempty"`
 		Names  []wire.Import `json:"names"`

@@ -128,7 +128,7 @@ func (c *comparer) readSource(source Source) error {
 		if err != nil {
 			return err
 		}
-		row, err := c.rows.read(source, record)
+		row, err := c.rows.read(source.Columns(), record)
 		if err != nil {
 			return err
 		}

@@ -138,11 +138,11 @@ type rowReader struct {
 	columns  []string // of the last record
 }
 
-// read makes a row of a record. The error says that the mapping does not fit the source; what is
+// read makes a row of a record. Without columns, every record has its own. The error says that the mapping does not fit the source; what is
 // wrong with the record alone is in the row.
-func (r *rowReader) read(source Source, record Record) (Row, error) {
+func (r *rowReader) read(columns []string, record Record) (Row, error) {
 	mapping := r.mapping
-	switch columns := source.Columns(); {
+	switch {
 	case columns == nil:
 		r.columns = slices.Sorted(maps.Keys(record.Fields))
 		mapping = mapping.guess(r.columns)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 
 	"github.com/calldibs/dibs"
 )
@@ -65,7 +67,7 @@ var ErrRefused = errors.New("some rows would be lost, so none was imported")
 var errNoPlan = errors.New("dibsimport: Skip and Fail need the Plan of the same source")
 
 // batchSize is how many rows are entered at once.
-const batchSize = 1000
+const batchSize = 4000
 
 // Run enters the rows of a source in order. Rows that need others first come last: aliases after
 // active names, and the archiving of entities after both. It stops at the first record that cannot
@@ -117,26 +119,70 @@ func (r *runner) run(source Source) (Report, error) {
 	return r.report, err
 }
 
+// readAll enters the rows of a source, but for those that need others first. The source is read a
+// batch ahead, while rows are entered.
 func (r *runner) readAll(source Source) error {
-	for {
+	stop := make(chan struct{})
+	ahead := readAhead(source, stop)
+	defer func() {
+		close(stop)
+		for range ahead { // until it no longer reads: the caller may close the source
+		}
+	}()
+	for some := range ahead {
+		for _, record := range some.records {
+			if err := r.read(some.columns, record); err != nil {
+				return errors.Join(r.flush(), err) // the rows before it are good
+			}
+		}
+		if some.err != nil {
+			return errors.Join(r.flush(), some.err)
+		}
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		record, err := source.Next()
-		if errors.Is(err, io.EOF) {
-			return r.flush()
-		}
-		if err == nil {
-			err = r.read(source, record)
-		}
-		if err != nil { // the rows before it are good
-			return errors.Join(r.flush(), err)
-		}
 	}
+	return r.flush()
 }
 
-func (r *runner) read(source Source, record Record) error {
-	row, err := r.rows.read(source, record)
+// records are some of a source, in order.
+type records struct {
+	records []Record
+	columns []string
+	err     error // why there are no more; nil at the end of the source
+}
+
+// readAhead reads a source beside its caller, until it ends or stop is closed.
+func readAhead(source Source, stop <-chan struct{}) <-chan records {
+	ahead := make(chan records)
+	go func() {
+		defer close(ahead)
+		for done := false; !done; {
+			some := records{records: make([]Record, 0, batchSize)}
+			for len(some.records) < batchSize && !done {
+				record, err := source.Next()
+				switch {
+				case err == nil:
+					some.records = append(some.records, record)
+				case errors.Is(err, io.EOF):
+					done = true
+				default:
+					done, some.err = true, err
+				}
+			}
+			some.columns = source.Columns()
+			select {
+			case ahead <- some:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return ahead
+}
+
+func (r *runner) read(columns []string, record Record) error {
+	row, err := r.rows.read(columns, record)
 	if err != nil {
 		return err
 	}
@@ -181,20 +227,55 @@ func (r *runner) finish() error {
 		err = r.flush()
 	}
 	if err == nil {
-		err = archive.each(r.archive)
+		err = r.archiveAll(&archive)
 	}
 	return err
 }
 
-func (r *runner) archive(row Row) error {
-	result, err := r.registry.Archive(r.ctx, dibs.Archive{Scope: dibs.ScopeOf(row.Namespace), Entity: row.Entity})
-	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Code == dibs.CodeEntityNotFound {
-		return nil // its name was lost, which was told
-	}
-	if err == nil && !result.Replayed {
-		r.report.Archived++
+// archivers is how many entities are archived at once: they share commits.
+const archivers = 128
+
+// archiveAll archives the entities of rows. Their order does not matter.
+func (r *runner) archiveAll(rows *spool) error {
+	var (
+		running  sync.WaitGroup
+		archived atomic.Int64
+		failed   atomic.Pointer[error]
+		room     = make(chan struct{}, archivers)
+	)
+	err := rows.each(func(row Row) error {
+		if err := failed.Load(); err != nil {
+			return *err
+		}
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			switch changed, err := r.archive(row); {
+			case err != nil:
+				failed.Store(&err)
+			case changed:
+				archived.Add(1)
+			}
+		})
+		return nil
+	})
+	running.Wait()
+	r.report.Archived += int(archived.Load())
+	if last := failed.Load(); err == nil && last != nil {
+		err = *last
 	}
 	return err
+}
+
+func (r *runner) archive(row Row) (changed bool, err error) {
+	result, err := r.registry.Archive(r.ctx, dibs.Archive{Scope: dibs.ScopeOf(row.Namespace), Entity: row.Entity})
+	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Code == dibs.CodeEntityNotFound {
+		return false, nil // its name was lost, which was told
+	}
+	if err != nil {
+		return false, fmt.Errorf("archiving %s of %s: %w", row.Entity, row.Where, err)
+	}
+	return !result.Replayed, nil
 }
 
 func (r *runner) add(row Row) error {
@@ -215,7 +296,7 @@ func (r *runner) add(row Row) error {
 // flush enters the rows that were read.
 func (r *runner) flush() error {
 	rows := r.batch
-	r.batch = nil
+	r.batch = r.batch[:0]
 	for len(rows) > 0 {
 		taken, err := r.enter(rows)
 		if err != nil {
@@ -231,25 +312,25 @@ func (r *runner) flush() error {
 
 // enter enters rows, and returns those to try again with another suffix.
 func (r *runner) enter(rows []Row) (again []Row, err error) {
-	var request dibs.ImportRequest
-	for _, row := range rows {
-		if row.unreadable == nil {
-			request.Imports = append(request.Imports, row.Import)
+	request := dibs.ImportRequest{Imports: make([]dibs.Import, 0, len(rows))}
+	for i := range rows {
+		if rows[i].unreadable == nil {
+			request.Imports = append(request.Imports, rows[i].Import)
 		}
 	}
 	var results []dibs.Imported
 	if len(request.Imports) > 0 {
 		if results, err = r.registry.ImportAll(r.ctx, request); err != nil {
-			return nil, fmt.Errorf("%s to %s: %w", rows[0].Where, rows[len(rows)-1].Where, err)
+			return nil, fmt.Errorf("%s to %s: %w", rows[0].Where, rows[len(rows)-1].Where, r.placed(err))
 		}
 	}
-	for _, row := range rows {
-		if row.unreadable != nil {
-			err = r.lose(row, row.unreadable, "")
+	for i := range rows {
+		if row := &rows[i]; row.unreadable != nil {
+			err = r.lose(*row, row.unreadable, "")
 		} else {
 			var next bool
-			if next, err = r.entered(&row, results[0]); next {
-				again = append(again, row)
+			if next, err = r.entered(row, &results[0]); next {
+				again = append(again, *row)
 			}
 			results = results[1:]
 		}
@@ -260,11 +341,19 @@ func (r *runner) enter(rows []Row) (again []Row, err error) {
 	return again, nil
 }
 
+// placed says of a plan's full disk which one it is: a plan does not write to the disk of the registry.
+func (r *runner) placed(err error) error {
+	if failed, ok := errors.AsType[*dibs.Error](err); ok && failed.Cause == dibs.CauseDiskFull && r.planning {
+		return inTempDir(err)
+	}
+	return err
+}
+
 // entered counts or loses a row, or gives it the next name to try.
-func (r *runner) entered(row *Row, result dibs.Imported) (again bool, err error) {
+func (r *runner) entered(row *Row, result *dibs.Imported) (again bool, err error) {
 	switch {
 	case result.Err == nil:
-		return false, r.count(*row, result)
+		return false, r.count(row, result)
 	case r.OnConflict == Suffix && result.Err.Code == dibs.CodeNameTaken && r.suffixes.next(row):
 		return true, nil
 	default:
@@ -272,7 +361,7 @@ func (r *runner) entered(row *Row, result dibs.Imported) (again bool, err error)
 	}
 }
 
-func (r *runner) count(row Row, result dibs.Imported) error {
+func (r *runner) count(row *Row, result *dibs.Imported) error {
 	if result.Replayed {
 		r.report.Unchanged++
 	} else {
@@ -285,7 +374,7 @@ func (r *runner) count(row Row, result dibs.Imported) error {
 	if r.Suffixed == nil {
 		return nil
 	}
-	return r.Suffixed(row, row.original)
+	return r.Suffixed(*row, row.original)
 }
 
 // refused loses a row. A plan also finds out which row has the name.

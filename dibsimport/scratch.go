@@ -36,12 +36,12 @@ func ScratchOfServer(server *dibs.Registry) (*Scratch, error) {
 func newScratch(open func(own dibs.Store) (*dibs.Registry, error)) (*Scratch, error) {
 	folder, err := os.MkdirTemp("", "dibs-plan-*")
 	if err != nil {
-		return nil, err
+		return nil, inTempDir(err)
 	}
 	own, err := sqlitestore.Open(context.Background(), filepath.Join(folder, "plan.db"), sqlitestore.Config{})
 	if err != nil {
 		_ = os.RemoveAll(folder)
-		return nil, err
+		return nil, inTempDir(err)
 	}
 	registry, err := open(own)
 	if err != nil {
@@ -77,16 +77,20 @@ func (l *layered) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 	if err != nil {
 		return own, err
 	}
-	for _, record := range base.Records {
-		group := dibs.Group{Reads: []dibs.Read{{Ref: record.Ref()}}, Writes: []dibs.Write{{Record: record, Was: dibs.Free}}}
-		if record.Ref().Kind != dibs.KindName {
-			group.Writes[0].Was = ""
-		}
-		if _, err := l.Commit(ctx, []dibs.Group{group}); err != nil {
-			return own, err
-		}
-		own.Records = append(own.Records, record)
+	if len(base.Records) == 0 {
+		return own, nil
 	}
+	groups := make([]dibs.Group, len(base.Records))
+	for i, record := range base.Records {
+		groups[i] = dibs.Group{Reads: []dibs.Read{{Ref: record.Ref()}}, Writes: []dibs.Write{{Record: record, Was: dibs.Free}}}
+		if record.Ref().Kind != dibs.KindName {
+			groups[i].Writes[0].Was = ""
+		}
+	}
+	if _, err := l.Commit(ctx, groups); err != nil {
+		return own, err
+	}
+	own.Records = append(own.Records, base.Records...)
 	return own, nil
 }
 

@@ -18,7 +18,9 @@ type spool struct {
 	json *json.Encoder
 }
 
-func (s *spool) add(row Row) error {
+func (s *spool) add(row Row) error { return inTempDir(s.write(row)) }
+
+func (s *spool) write(row Row) error {
 	if s.file == nil {
 		file, err := os.CreateTemp("", "dibs-import-*")
 		if err != nil {
@@ -37,10 +39,10 @@ func (s *spool) each(do func(Row) error) error {
 		return nil
 	}
 	if err := s.out.Flush(); err != nil {
-		return err
+		return inTempDir(err)
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return err
+		return inTempDir(err)
 	}
 	rows := json.NewDecoder(bufio.NewReader(s.file))
 	for {
@@ -62,6 +64,14 @@ func (s *spool) close() {
 	if s.file != nil {
 		_ = s.file.Close()
 	}
+}
+
+// inTempDir adds to an error where rows are kept.
+func inTempDir(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("rows are kept in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
 }
 
 // suffixes gives numbers to names that are taken. A name that many rows want gets the next number
@@ -90,7 +100,7 @@ func (s *suffixes) next(row *Row) bool {
 }
 
 // entered notes that a row got its name. It reports whether the name has a number.
-func (s *suffixes) entered(row Row) bool {
+func (s *suffixes) entered(row *Row) bool {
 	if row.original == "" {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// What is here is shown in docs/adopting.md, line by line.
+// What is here is shown in docs/dual-writing.md, line by line.
 
 // lowerCase is a profile for slugs that differ by case only.
 type lowerCase struct{}

@@ -19,7 +19,7 @@ import (
 	"github.com/calldibs/dibs/pgstore"
 )
 
-// guide is docs/adopting.md: its SQL by label, and its Go.
+// guide is docs/dual-writing.md: its SQL by label, and its Go.
 type guide struct {
 	sql  map[string]string
 	code []string
@@ -27,7 +27,7 @@ type guide struct {
 
 func readGuide(t *testing.T) guide {
 	t.Helper()
-	text := string(must[[]byte](t)(os.ReadFile("../docs/adopting.md")))
+	text := string(must[[]byte](t)(os.ReadFile("../docs/dual-writing.md")))
 	g := guide{sql: make(map[string]string)}
 	blocks := strings.Split(text, "```")
 	for i := 1; i < len(blocks); i += 2 {

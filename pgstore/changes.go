@@ -63,8 +63,9 @@ func (s *Store) newChanges() *changes {
 // add adds a group.
 func (c *changes) add(g *dibs.Group) error {
 	c.window = c.window.Intersect(g.Window)
+	writes := findWrites(g)
 	for i := range g.Reads {
-		if err := c.addRead(g, &g.Reads[i]); err != nil {
+		if err := c.addRead(&g.Reads[i], writes(g.Reads[i].Ref)); err != nil {
 			return err
 		}
 	}
@@ -128,15 +129,38 @@ func (c *changes) chain() {
 	}
 }
 
-// addRead adds a record that a group read, and the group's change of it. A group reads every
-// record that it writes.
-func (c *changes) addRead(g *dibs.Group, read *dibs.Read) error {
-	var write *dibs.Write
-	for i := range g.Writes {
-		if ref := g.Writes[i].Record.Ref(); ref.ID == read.Ref.ID && ref.Kind == read.Ref.Kind {
-			write = &g.Writes[i]
+// fewWrites are found faster by comparing than by hashing.
+const fewWrites = 16
+
+// findWrites returns a function that finds the group's write of a record, or nil.
+func findWrites(g *dibs.Group) func(dibs.Ref) *dibs.Write {
+	if len(g.Writes) <= fewWrites {
+		return func(ref dibs.Ref) *dibs.Write {
+			i := slices.IndexFunc(g.Writes, func(w dibs.Write) bool {
+				own := w.Record.Ref()
+				return own.ID == ref.ID && own.Kind == ref.Kind
+			})
+			if i < 0 {
+				return nil
+			}
+			return &g.Writes[i]
 		}
 	}
+	type key struct {
+		kind dibs.Kind
+		id   dibs.ID
+	}
+	writes := make(map[key]*dibs.Write, len(g.Writes))
+	for i := range g.Writes {
+		ref := g.Writes[i].Record.Ref()
+		writes[key{ref.Kind, ref.ID}] = &g.Writes[i]
+	}
+	return func(ref dibs.Ref) *dibs.Write { return writes[key{ref.Kind, ref.ID}] }
+}
+
+// addRead adds a record that a group read, and the group's change of it, if there is one. A group
+// reads every record that it writes.
+func (c *changes) addRead(read *dibs.Read, write *dibs.Write) error {
 	rows := c.tableOf(read.Ref.Kind)
 	expected := int64(read.Rev)
 	switch {

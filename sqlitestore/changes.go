@@ -39,7 +39,8 @@ func (c *changes) add(g *dibs.Group) error {
 		if err != nil {
 			return err
 		}
-		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID}); ref.Kind {
+		isNew := c.records[recordKey{ref.Kind, ref.ID}].rev == 0
+		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID, isNew: isNew}); ref.Kind {
 		case dibs.KindName:
 			c.names = append(c.names, r)
 			if w.Yields {
@@ -177,14 +178,17 @@ func (c *changes) put(ctx context.Context, run runner) error {
 	if err := putRows(ctx, run, insertHolds, newHolds); err != nil {
 		return err
 	}
-	if err := putRows(ctx, run, names.upsert, other); err != nil {
-		return err
-	}
-	if err := putRows(ctx, run, entities.upsert, c.entities); err != nil {
-		return err
-	}
-	if err := putRows(ctx, run, documents.upsert, c.documents); err != nil {
-		return err
+	for _, t := range []struct {
+		*table
+		rows []row
+	}{{names, other}, {entities, c.entities}, {documents, c.documents}} {
+		added, replaced := splitNew(t.rows)
+		if err := putRows(ctx, run, t.insert, added); err != nil {
+			return err
+		}
+		if err := putRows(ctx, run, t.upsert, replaced); err != nil {
+			return err
+		}
 	}
 	for _, e := range c.loose {
 		if err := run.exec(ctx, updateLastEvent, e.seq, e.name); err != nil {
@@ -192,6 +196,21 @@ func (c *changes) put(ctx context.Context, run runner) error {
 		}
 	}
 	return putRows(ctx, run, insertEvents, c.events)
+}
+
+// splitNew returns the rows that have none in the file yet, and the others.
+func splitNew(rows []row) (added, replaced []row) {
+	if !slices.ContainsFunc(rows, func(r row) bool { return !r.isNew }) {
+		return rows, nil
+	}
+	for _, r := range rows {
+		if r.isNew {
+			added = append(added, r)
+		} else {
+			replaced = append(replaced, r)
+		}
+	}
+	return added, replaced
 }
 
 // forIDs runs a statement for all ids.

@@ -102,8 +102,9 @@ func in(text string, rest ...string) *batch {
 // table has the statements for the records of a table.
 type table struct {
 	*sqlrow.Table
-	columns                    string // for SELECT
-	load, revs, remove, upsert *batch
+	columns            string // for SELECT
+	load, revs, remove *batch
+	insert, upsert     *batch // an upsert also takes new rows, but costs them more
 }
 
 var (
@@ -144,6 +145,7 @@ func newTable(t *sqlrow.Table, own ...string) *table {
 		load:   in("SELECT "+list+from, rest),
 		revs:   in("SELECT id, rev"+from, rest),
 		remove: in("DELETE"+from, rest),
+		insert: insert(t.Name, all, ""),
 		upsert: insert(t.Name, all, " ON CONFLICT ("+key+") DO UPDATE SET "+strings.Join(sets, ", ")),
 	}
 }

@@ -21,6 +21,7 @@ var goals = []goal{
 	{"S8", reserveOverHTTP},
 	{"S9", reserveOnEtcd},
 	{"S10", cachedReads},
+	{"S11", importNames},
 	{"G3", bytesPerName},
 	{"G4", sweepLapsedHolds},
 }

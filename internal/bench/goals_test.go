@@ -23,6 +23,7 @@ var (
 	poolSize     = flag.Int("pool", 0, "connections of the pools of peers; 0 finds the best")
 	nameCount    = flag.Int("names", 100_000, "names of which the size is measured")
 	lapsedCount  = flag.Int("lapsed", 50_000, "lapsed holds to be swept")
+	importCount  = flag.Int("imports", 100_000, "names to be imported")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
 	resultsFile  = flag.String("results", "../../bench/results.json", "the file for the results of all goals; empty for none")
 )
@@ -35,7 +36,7 @@ func TestGoals(t *testing.T) {
 	}
 	l := &lab{
 		TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)),
-		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, pools: poolsOf(*poolSize),
+		callers: 10_000, names: *nameCount, lapsed: *lapsedCount, imports: *importCount, pools: poolsOf(*poolSize),
 	}
 	if *profileDir != "" {
 		l.profile = &profile{dir: *profileDir}
@@ -95,7 +96,7 @@ func choose(t *testing.T, ids string) (chosen []goal, drawn []curve) {
 // Each goal is measured briefly, on real engines, to keep the code working.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
 	t.Parallel()
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, ends: true, pools: poolsOf(16)}
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, imports: 300, ends: true, pools: poolsOf(16)}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {

@@ -27,6 +27,7 @@ type lab struct {
 	callers int           // callers of a stampede
 	names   int           // how many names the size is measured with
 	lapsed  int           // holds to be swept
+	imports int           // names to be imported
 	asks    int           // how often each read of the API is asked
 	ends    bool          // curves are measured only at their ends
 	delay   time.Duration // by which answers of PostgreSQL come later

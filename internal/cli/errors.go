@@ -86,7 +86,11 @@ func classify(err error) (exit int, problem *wire.Problem) {
 		}
 	}
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
-		return codeExit(refused.Code), wire.ProblemOf(refused)
+		problem := wire.ProblemOf(refused)
+		if err != error(refused) {
+			problem.Detail = plainText(err) // it says where
+		}
+		return codeExit(refused.Code), problem
 	}
 	exit, problem = ExitUnexpected, wire.NewProblem(http.StatusInternalServerError, "UNEXPECTED", plainText(err))
 	if status, ok := errors.AsType[*dibsclient.StatusError](err); ok {

@@ -35,6 +35,7 @@ type importing struct {
 	lost    string // the file for rows that are not imported
 	options dibsimport.Options
 
+	begun    bool // rows may have been imported
 	progress progress
 	examples []dibsimport.Lost // the first rows that are not imported, for the terminal
 	numbered [][]string        // the first rows that got a number
@@ -105,8 +106,8 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 		return i.answer(report, true), exitError{ExitTaken}
 	case unclear:
 		return nil, usage("%w: name them with flags, see dibs import --help", err)
-	case err != nil && report.Imported > 0 && !i.dryRun:
-		return nil, fmt.Errorf("%w\n%s: run the command again to go on", err, i.summary(report))
+	case err != nil && i.begun:
+		return nil, fmt.Errorf("%w\nRows before that are imported: mend the cause, and run the command again to go on", err)
 	case err != nil:
 		return nil, err
 	case !report.Complete():
@@ -157,6 +158,7 @@ func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dib
 		i.examples, i.numbered = nil, nil
 	}
 	return i.each(ctx, "importing", i.newLostFile(true), func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
+		i.begun = true
 		return dibsimport.Run(ctx, t.registry, source, o)
 	})
 }
@@ -225,16 +227,31 @@ func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measur
 func (i *importing) keepStdin() (remove func(), err error) {
 	file, err := os.CreateTemp("", "dibs-import-*")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("keeping stdin in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
 	}
 	remove = func() { _ = os.Remove(file.Name()) }
-	_, err = io.Copy(file, i.session.Stdin)
+	end := new(lastByte)
+	_, err = io.Copy(io.MultiWriter(file, end), i.session.Stdin)
 	if err = errors.Join(err, file.Close()); err != nil {
 		remove()
-		return nil, err
+		return nil, fmt.Errorf("keeping stdin in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
+	}
+	if cut := *end != '\n' && *end != 0; cut && i.format != "jsonl" && i.format != "ndjson" { // half an object is no object
+		remove()
+		return nil, usage("stdin ends in the middle of a line, so the program that writes it may have failed; nothing was imported. End the last line with a newline")
 	}
 	i.file = file.Name()
 	return remove, nil
+}
+
+// lastByte is the last byte that was written; 0 if there was none.
+type lastByte byte
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		*l = lastByte(p[len(p)-1])
+	}
+	return len(p), nil
 }
 
 // event writes an event for programs.

@@ -342,32 +342,42 @@ func (w *writer) commit(batch []*call) {
 	}
 }
 
-// commitNow commits a batch on the goroutine of its caller. It has one lane, so that a large
-// import takes at most one of several writers.
-func (w *writer) commitNow(ctx context.Context, batch []*call) error {
+// takeLane waits for the lane on which batches are committed that do not go through the queue. There
+// is one, so that a large import takes at most one of several writers.
+func (w *writer) takeLane(ctx context.Context) (release func(), err error) {
 	select {
 	case w.lane <- struct{}{}:
+		return func() { <-w.lane }, nil
 	case <-ctx.Done():
-		return dibs.Unavailable(ctx.Err())
+		return nil, dibs.Unavailable(ctx.Err())
 	case <-w.closing:
-		return dibs.Unavailable(dibs.ErrClosed)
+		return nil, dibs.Unavailable(dibs.ErrClosed)
 	}
-	defer func() { <-w.lane }()
+}
+
+// commitOn commits a batch on the goroutine of its caller, which has the lane. Decided says that the
+// batch was decided on the desk.
+func (w *writer) commitOn(ctx context.Context, desk *desk, batch []*call, decided bool) {
 	for _, c := range batch {
 		if traces(w.observer) {
 			c.ctx = ctx
 		}
 		c.state.Store(callTaken)
 	}
-	w.commit(batch)
-	return nil
+	w.traffic.begin()
+	w.commitWith(batch, func(ctx context.Context) (int, error) { return w.committer.processOn(ctx, desk, batch, decided) })
+	w.traffic.end()
 }
 
 func (w *writer) commitBy(committer *committer, batch []*call) {
+	w.commitWith(batch, func(ctx context.Context) (int, error) { return committer.process(ctx, batch) })
+}
+
+func (w *writer) commitWith(batch []*call, process func(context.Context) (commits int, err error)) {
 	start := time.Now()
 	// The commit belongs to many callers, so none of their contexts can end it.
 	ctx, end := beginBatch(w.observer, "batch", batch, func(c *call) context.Context { return c.ctx })
-	commits, err := committer.process(ctx, batch)
+	commits, err := process(ctx)
 	end(err)
 	w.report(dibs.BatchInfo{Requests: len(batch), Commits: commits, Queued: len(w.queue), Took: time.Since(start), Err: err})
 }

@@ -34,10 +34,17 @@ type committer struct {
 func (c *committer) process(ctx context.Context, calls []*call) (commits int, err error) {
 	desk := desks.Get().(*desk)
 	defer desks.Put(desk)
+	return c.processOn(ctx, desk, calls, false)
+}
+
+// processOn is process on a desk, on which the calls may have been decided already.
+func (c *committer) processOn(ctx context.Context, desk *desk, calls []*call, decided bool) (commits int, err error) {
 	for attempt := range maxAttempts {
-		if err := c.decide(ctx, desk, calls, attempt == 0); err != nil {
-			fail(calls, err)
-			return commits, err
+		if !decided || attempt > 0 {
+			if err := c.decide(ctx, desk, calls, attempt == 0); err != nil {
+				fail(calls, err)
+				return commits, err
+			}
 		}
 		groups, members, unchanged := desk.state.Groups(desk.requests)
 		for _, i := range unchanged {
@@ -164,14 +171,7 @@ func (c *committer) processHalves(ctx context.Context, calls []*call) (commits i
 
 // decide decides the calls: on a guess if that is allowed and possible, else on a Load.
 func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess bool) error {
-	desk.requests = desk.requests[:0]
-	batch := c.batches.Add(1)
-	for _, call := range calls {
-		call.batch = batch
-		desk.requests = append(desk.requests, call.Request)
-		guess = guess && !call.guessedWrong
-	}
-	if guess && c.guesses.decide(desk) {
+	if c.begin(desk, calls); guess && c.guess(desk, calls) {
 		return nil
 	}
 	if err := desk.decide(ctx, c.store); err != nil {
@@ -183,6 +183,21 @@ func (c *committer) decide(ctx context.Context, desk *desk, calls []*call, guess
 	}
 	c.guesses.loaded(&desk.state)
 	return nil
+}
+
+// begin puts the calls on a desk, as a new batch.
+func (c *committer) begin(desk *desk, calls []*call) {
+	desk.requests = desk.requests[:0]
+	batch := c.batches.Add(1)
+	for _, call := range calls {
+		call.batch = batch
+		desk.requests = append(desk.requests, call.Request)
+	}
+}
+
+// guess decides the calls on guesses, if that is possible.
+func (c *committer) guess(desk *desk, calls []*call) bool {
+	return !slices.ContainsFunc(calls, func(c *call) bool { return c.guessedWrong }) && c.guesses.decide(desk)
 }
 
 // commit commits groups, tells the guesser of the outcomes, and counts what was committed.
@@ -306,7 +321,9 @@ func (g *guesser) committed(guessed bool, groups []dibs.Group, outcomes []dibs.O
 		switch outcomes[i] {
 		case dibs.Committed:
 			for _, w := range group.Writes {
-				if w.Delete {
+				// The names of a large batch were imported, and no caller is about to confirm them: they would
+				// only drive other records out.
+				if w.Delete || len(groups) > memorySize/8 && len(group.Events) == 1 {
 					g.records.Delete(rules.KeyOf(w.Record.Ref()))
 				} else {
 					g.put(w.Record, now)

@@ -3,13 +3,20 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/rules"
 )
 
-// maxImports is how many names one ImportAll may have.
-const maxImports = 1000
+const (
+	// maxImports is how many names one ImportAll may have.
+	maxImports = 10_000
+	// importsAtOnce is how many of them one commit has: the more there are, the less each costs, and
+	// the longer other callers wait for a commit.
+	importsAtOnce = 1000
+)
 
 // ImportAll enters names, each by itself, in order.
 func (r *router) ImportAll(ctx context.Context, req dibs.ImportRequest) ([]dibs.Imported, error) {
@@ -47,35 +54,108 @@ type importing struct {
 	req     dibs.ImportRequest
 	rows    []int
 	answers []dibs.Imported // of all rows
+	start   time.Time
 }
 
-// importAll decides rows in order, and commits them together. It does not go through the queue,
+// importAll decides rows in order, and commits them in batches. They do not go through the queue,
 // where other calls would get between them.
 func (c *core) importAll(ctx context.Context, i importing) (struct{}, error) {
-	start, rows := time.Now(), i.rows
-	calls, batch := make([]*call, len(rows)), make([]*call, 0, len(rows))
-	set := c.rules()
-	for n, row := range rows {
-		r, err := set.Apply(i.request(row))
-		if err != nil {
-			i.answers[row].Err = err
-			continue
-		}
-		calls[n] = newCall(r, false)
-		batch = append(batch, calls[n])
+	i.start = time.Now()
+	if c.IsBound() {
+		return struct{}{}, c.importBound(ctx, i)
 	}
-	if err := c.sendBatch(ctx, batch); err != nil {
+	release, err := c.writer.takeLane(ctx)
+	if err != nil {
 		return struct{}{}, err
 	}
-	for n, row := range rows {
-		if calls[n] != nil {
-			if err := c.importAnswer(ctx, calls[n], &i.answers[row]); err != nil {
-				return struct{}{}, err
-			}
+	defer release()
+	stop := make(chan struct{})
+	defer close(stop)
+	for b := range c.decideAhead(i, stop) {
+		if len(b.batch) > 0 {
+			c.writer.commitOn(ctx, b.desk, b.batch, b.decided)
 		}
-		c.noteImport(i, row, start)
+		if err := c.importAnswers(ctx, i, b); err != nil {
+			return struct{}{}, err
+		}
+		desks.Put(b.desk)
 	}
 	return struct{}{}, nil
+}
+
+// importBatch is rows that are committed together.
+type importBatch struct {
+	rows    []int
+	calls   []*call // one for each row; nil if the row is refused
+	batch   []*call // without those
+	desk    *desk
+	decided bool // the batch was, on the desk
+}
+
+// decideAhead prepares batches, and decides each on guesses while the batch before it is committed:
+// most names of an import are new. Where that was wrong, Commit finds it, and the rows are decided
+// again behind those before them.
+func (c *core) decideAhead(i importing, stop <-chan struct{}) <-chan *importBatch {
+	ready := make(chan *importBatch)
+	go func() {
+		defer close(ready)
+		set := c.rules()
+		for rows := range slices.Chunk(i.rows, importsAtOnce) {
+			b := &importBatch{rows: rows, calls: make([]*call, len(rows)), batch: make([]*call, 0, len(rows)), desk: desks.Get().(*desk)}
+			for n, row := range rows {
+				if b.calls[n] = i.call(set, row); b.calls[n] != nil {
+					b.batch = append(b.batch, b.calls[n])
+				}
+			}
+			c.writer.committer.begin(b.desk, b.batch)
+			b.decided = len(b.batch) > 0 && c.writer.committer.guess(b.desk, b.batch)
+			select {
+			case ready <- b:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return ready
+}
+
+// call returns the call for a row, or nil if the row is refused.
+func (i *importing) call(set *rules.Policies, row int) *call {
+	r, err := set.Apply(i.request(row))
+	if err != nil {
+		i.answers[row].Err = err
+		return nil
+	}
+	return newCall(r, false)
+}
+
+func (c *core) importAnswers(ctx context.Context, i importing, b *importBatch) error {
+	for n, row := range b.rows {
+		if b.calls[n] != nil {
+			if err := c.importAnswer(ctx, b.calls[n], &i.answers[row]); err != nil {
+				return err
+			}
+		}
+		c.noteImport(i, row)
+	}
+	return nil
+}
+
+// importBound imports rows in the transaction of the caller, one after the other.
+func (c *core) importBound(ctx context.Context, i importing) error {
+	set := c.rules()
+	for _, row := range i.rows {
+		if sent := i.call(set, row); sent != nil {
+			if err := c.send(ctx, sent); err != nil {
+				return err
+			}
+			if err := c.importAnswer(ctx, sent, &i.answers[row]); err != nil {
+				return err
+			}
+		}
+		c.noteImport(i, row)
+	}
+	return nil
 }
 
 func (i *importing) request(row int) dibs.ApplyRequest {
@@ -97,26 +177,12 @@ func (c *core) importAnswer(ctx context.Context, sent *call, answer *dibs.Import
 	return nil
 }
 
-func (c *core) noteImport(i importing, row int, start time.Time) {
+func (c *core) noteImport(i importing, row int) {
 	err := i.answers[row].Err
 	if err != nil && !i.req.DryRun {
 		c.conflicts.note(err, 0)
 	}
-	observeCommand(&c.cfg.Observer, i.request(row), start, err)
-}
-
-// sendBatch hands calls to the committer as one batch, in order.
-func (c *core) sendBatch(ctx context.Context, batch []*call) error {
-	switch {
-	case len(batch) == 0:
-		return nil
-	case c.IsBound():
-		for _, call := range batch {
-			if err := c.send(ctx, call); err != nil {
-				return err
-			}
-		}
-		return nil
+	if c.cfg.Observer.Command != nil {
+		observeCommand(&c.cfg.Observer, i.request(row), i.start, err)
 	}
-	return c.writer.commitNow(ctx, batch)
 }

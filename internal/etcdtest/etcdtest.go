@@ -110,6 +110,15 @@ func (c *Cluster) Processes() (pids []int) {
 }
 
 func start(opts Options) (*Cluster, error) {
+	c, err := prepare(opts)
+	if err == nil {
+		err = c.launch()
+	}
+	return c, err
+}
+
+// prepare returns a cluster whose members are not started.
+func prepare(opts Options) (*Cluster, error) {
 	if opts.Members == 0 {
 		opts.Members = 3
 	}
@@ -137,16 +146,23 @@ func start(opts Options) (*Cluster, error) {
 	}
 	for _, m := range c.Members {
 		m.config.Cluster = strings.Join(initial, ",")
+	}
+	return c, nil
+}
+
+// launch starts the members, and returns once the cluster accepts writes.
+func (c *Cluster) launch() error {
+	for _, m := range c.Members {
 		if err := m.start(); err != nil {
 			c.stop()
-			return nil, err
+			return err
 		}
 	}
 	if err := c.await(); err != nil {
 		c.stop()
-		return nil, err
+		return err
 	}
-	return c, nil
+	return nil
 }
 
 // address is where a member listens.

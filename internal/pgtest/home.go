@@ -5,12 +5,14 @@ package pgtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"testing"
 )
 
 // guardScript reads which process runs in a home, or an empty line for none. At the end of
@@ -233,4 +235,23 @@ func findUser() (*syscall.Credential, error) {
 		return nil, err
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// Own gives a folder with the data of a cluster to the user that runs PostgreSQL, for
+// [Options.Folder].
+func Own(tb testing.TB, folder string) {
+	tb.Helper()
+	credential, err := findUser()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if credential == nil {
+		return
+	}
+	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(path, int(credential.Uid), int(credential.Gid)))
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

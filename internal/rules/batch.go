@@ -23,6 +23,7 @@ type Batch struct {
 	now     dibs.Instant
 	entries []entry
 	index   map[Key]int                  // of entries, once there are more than few
+	size    int                          // of the index, about, for a new one
 	owned   map[Owner][]*dibs.NameRecord // as the engine has them
 
 	// decoded are namespace records, each decoded once: every new name of a namespace reads the
@@ -82,6 +83,10 @@ func (b *Batch) Guess(requests []*Request, now dibs.Instant, window dibs.Window,
 	b.forget()
 	clear(b.owned)
 	b.wants, b.owners, b.asked = nil, nil, false // engines may still read those of a Load that failed
+	b.size = 0
+	for _, r := range requests {
+		b.size += len(r.wants)
+	}
 	if b.Guessed() {
 		for _, r := range requests {
 			for _, w := range r.wants {
@@ -136,7 +141,7 @@ func (b *Batch) entry(key Key) *entry {
 	case last == few:
 		clear(b.index)
 		if b.index == nil {
-			b.index = make(map[Key]int)
+			b.index = make(map[Key]int, b.size)
 		}
 		for i := range b.entries {
 			b.index[b.entries[i].key] = i

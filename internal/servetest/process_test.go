@@ -2,6 +2,7 @@ package servetest_test
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -48,8 +49,14 @@ type process struct {
 // start starts the command line in a folder, with no environment but env.
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
+	return startWith(t, dir, env, nil, args...)
+}
+
+// startWith is start with a standard input.
+func startWith(t *testing.T, dir string, env []string, stdin io.Reader, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
-	p.cmd.Dir = dir
+	p.cmd.Dir, p.cmd.Stdin = dir, stdin
 	p.cmd.Env = append([]string{childEnv + "=1"}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {

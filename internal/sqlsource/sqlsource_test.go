@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/mariatest"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/sqlsource"
 )
@@ -24,7 +21,7 @@ import (
 // databases returns the URL of an empty database of each kind.
 var databases = map[string]func(*testing.T) string{
 	"PostgreSQL": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
-	"MariaDB":    startMariaDB,
+	"MariaDB":    func(t *testing.T) string { return mariatest.Start(t).URL() },
 	"SQLite": func(t *testing.T) string {
 		path := filepath.Join(t.TempDir(), "shop.db")
 		db, err := sql.Open("sqlite", path)
@@ -157,42 +154,4 @@ func read(t *testing.T, at, query string) ([]dibsimport.Record, error) {
 		}
 		all = append(all, record)
 	}
-}
-
-// startMariaDB starts a private server, which ends with the test.
-func startMariaDB(t *testing.T) string {
-	t.Helper()
-	folder, err := os.MkdirTemp("", "mariadb") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	data, socket := filepath.Join(folder, "data"), filepath.Join(folder, "socket")
-	install := exec.CommandContext(t.Context(), "mariadb-install-db", "--no-defaults", "--user=root", "--datadir="+data,
-		"--tmpdir="+folder, "--auth-root-authentication-method=normal", "--skip-test-db")
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v: make deps installs MariaDB\n%s", err, out)
-	}
-	server := exec.Command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", "--datadir="+data, "--socket="+socket, "--skip-networking",
-		"--innodb-flush-log-at-trx-commit=0", "--tmpdir="+folder, "--pid-file="+filepath.Join(folder, "pid"))
-	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
-	at := "mysql://root@localhost/?socket=" + url.QueryEscape(socket)
-	db, err := sqlsource.Open(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	for deadline := time.Now().Add(time.Minute); db.PingContext(t.Context()) != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("MariaDB does not answer")
-		}
-	}
-	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE shop CHARACTER SET utf8mb4"); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Replace(at, "localhost/", "localhost/shop", 1)
 }

@@ -1,6 +1,7 @@
 // Command member is one member of an etcd cluster, for tests: etcd's server in a process that ends
 // with its parent. It is a module of its own, so that the modules of etcd's server are not among
-// those of Dibs. Its only argument is the configuration.
+// those of Dibs. Its only argument is the configuration. With a line of etcdctl or etcdutl as its
+// arguments it is that tool.
 package main
 
 import (
@@ -23,9 +24,16 @@ type config struct {
 }
 
 func main() {
-	if err := serve(os.Args[1]); err != nil {
+	run, tool := func() error { return serve(os.Args[1]) }, len(os.Args) > 2
+	if tool {
+		run = func() error { return runTool(os.Args[1:]) }
+	}
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if tool {
+		return
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
 }
