@@ -415,7 +415,11 @@ func (c *Comparison) Fix(ctx context.Context, registry *dibs.Registry, options O
 	if err == nil {
 		err = c.archived.each(func(row Row) error {
 			if row.Archived {
-				return r.archive(row)
+				changed, err := r.archive(row)
+				if changed {
+					r.report.Archived++
+				}
+				return err
 			}
 			result, err := registry.Restore(ctx, dibs.Restore{Scope: dibs.ScopeOf(row.Namespace), Entity: row.Entity})
 			if err == nil && !result.Replayed {
