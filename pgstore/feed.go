@@ -126,7 +126,7 @@ func (f *feed) purge(ctx context.Context) {
 func (f *feed) exec(ctx context.Context, statement string, args ...any) (rows int64) {
 	ctx, cancel := context.WithTimeout(ctx, f.store.cfg.Timeout)
 	defer cancel()
-	count := func(scanner) error { rows++; return nil }
+	count := func(scanner) error { rows++; return nil } //nolint:unparam // as any scan
 	_ = f.store.use(ctx, func(conn *pgx.Conn) error {
 		return pipeline(ctx, conn, f.store.sql.withSettings([]call{{text: statement, args: args, scan: count}})...)
 	})

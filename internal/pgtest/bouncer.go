@@ -57,8 +57,13 @@ auth_type = any
 listen_port = %s
 unix_socket_dir = %s
 `, c.home.dir, port, superuser, mode, size, port, h.dir)
-	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		return "", err
+	}
+	if user := h.credential; user != nil {
+		if err := os.Chown(settings, int(user.Uid), int(user.Gid)); err != nil {
+			return "", err
+		}
 	}
 	bouncer, err := h.start(program, settings)
 	if err != nil {
