@@ -30,6 +30,11 @@ type Config struct {
 	// Keep refuses to change the stored routes, which would stop all other processes. It is for
 	// tools beside a server. New and empty parts are accepted all the same.
 	Keep bool
+	// Move moves the names of scopes that the routes give to another part. All other processes
+	// stop, and Open returns when everything is there. If it fails after it has begun to move, run
+	// it again: processes with the former routes are refused from then on. Every engine must show
+	// snapshots, as those of this module do.
+	Move bool
 	// Logger logs changes of the routes. Nil means no log.
 	Logger *slog.Logger
 
@@ -105,7 +110,10 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		}
 		// Wait for another process that is changing the routes, but not longer than patience.
 		if !underWay || time.Since(since) > patience {
-			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
+			switch err := s.change(ctx, cfg, records); {
+			case err == nil:
+				began = time.Now() // a move may take long
+			case !errors.Is(err, errRaced):
 				return err
 			}
 			continue
@@ -129,11 +137,11 @@ func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) e
 		return err
 	}
 	empty, err := s.checkNamespaces(ctx)
-	if err != nil {
+	if err != nil && !(cfg.Move && errors.Is(err, errOtherPart)) {
 		return err
 	}
 	isNew := !slices.ContainsFunc(before, func(r storedRoutes) bool { return r.rev > 0 })
-	if isNew && empty {
+	if isNew && empty && err == nil {
 		return s.replace(ctx, before, func() error { return nil })
 	}
 	if cfg.Keep {
@@ -144,6 +152,9 @@ func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) e
 	return s.replace(ctx, before, func() error {
 		if err := backoff.Sleep(ctx, cfg.wait); err != nil {
 			return err
+		}
+		if cfg.Move {
+			return s.moveScopes(ctx, cfg.Logger)
 		}
 		_, err := s.checkNamespaces(ctx)
 		return err
@@ -197,7 +208,7 @@ func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func() 
 		_, err = s.put(ctx, written, true)
 		return err
 	}
-	if errors.Is(err, errRaced) {
+	if errors.Is(err, errRaced) || errors.Is(err, errMoving) {
 		return err
 	}
 	return errors.Join(err, s.restore(ctx))
@@ -263,6 +274,9 @@ func (s *Store) checkNamespaces(ctx context.Context) (empty bool, err error) {
 	return slices.Max(counts) == 0, err
 }
 
+// errOtherPart is the error of a namespace in the wrong part. It is a part of the sentence.
+var errOtherPart = errors.New("is in the part")
+
 // checkPart checks that a namespace belongs to a part.
 func (t *table) checkPart(part int, namespace string) error {
 	scope := dibs.ScopeOf(namespace)
@@ -270,8 +284,8 @@ func (t *table) checkPart(part int, namespace string) error {
 	if home == part {
 		return nil
 	}
-	return fmt.Errorf("routestore: %s is in the part %q, but the routes give its scope to %q: names do not move, "+
-		"and would be free there; give the scope %q to %q", namespace, t.names[part], t.names[home], scope, t.names[part])
+	return fmt.Errorf("routestore: %s %w %q, but the routes give its scope to %q, where its names would be free: "+
+		"give the scope %q to %q, or move it (dibs move-scopes)", namespace, errOtherPart, t.names[part], t.names[home], scope, t.names[part])
 }
 
 // eachNamespace calls fn with every namespace that has, or ever had, names in the part.
