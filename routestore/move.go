@@ -21,8 +21,21 @@ var errMoving = errors.New("routestore: scopes are being moved: run the move aga
 // over, and those on the new ones begin when it is done.
 //
 // Everything is copied and compared before anything is deleted. So an interrupted move can be
-// repeated: what is still in the former part is copied again, with the same result.
-func (s *Store) moveScopes(ctx context.Context, log *slog.Logger) error {
+// repeated: what is still in the former part is copied again, with the same result. It cannot be
+// taken back: first of all the new routes become those by which names may have been given out, so
+// that no process returns to others.
+func (s *Store) moveScopes(ctx context.Context, written []storedRoutes, log *slog.Logger) ([]storedRoutes, error) {
+	for i := range written {
+		r := &written[i]
+		if r.Former == s.table.text {
+			continue // an earlier run has done it
+		}
+		r.Former = s.table.text
+		if err := r.write(ctx, s.parts[i].engine); err != nil {
+			return nil, fmt.Errorf("%w: part %q: %w", errMoving, r.Part, err)
+		}
+		r.rev++
+	}
 	for _, step := range []struct {
 		name string
 		of   func(move) func(context.Context, []dibs.Record) error
@@ -34,14 +47,14 @@ func (s *Store) moveScopes(ctx context.Context, log *slog.Logger) error {
 		for _, from := range s.parts {
 			moved, err := s.eachMoving(ctx, from, step.of)
 			if err != nil {
-				return fmt.Errorf("%w: %w", errMoving, err)
+				return nil, fmt.Errorf("%w: %w", errMoving, err)
 			}
 			if moved > 0 {
 				log.Info("routestore: moving scopes", "from", from.name(), "records", moved, "step", step.name)
 			}
 		}
 	}
-	return nil
+	return written, nil
 }
 
 // moveRecords is how many records are moved at once.

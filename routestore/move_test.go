@@ -162,7 +162,13 @@ func TestMoveInterrupted(t *testing.T) {
 				}
 				return
 			}
-			if old, err := routestore.Open(t.Context(), routestore.Config{Routes: only(rest)}); err == nil {
+			former := twoParts(acme, rest)
+			former[0].Scopes = []string{"other"}
+			for _, routes := range [][]routestore.Route{only(rest), former} {
+				old, err := routestore.Open(t.Context(), routestore.Config{Routes: routes})
+				if err != nil {
+					continue
+				}
 				if found, err := acme.List(t.Context(), dibs.ListQuery{Kind: dibs.KindName, Limit: 1}); err != nil || len(found) > 0 {
 					t.Errorf("killed at commit %d: the former routes are in use, although names have moved, %v", kill, err)
 				}

@@ -142,22 +142,22 @@ func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) e
 	}
 	isNew := !slices.ContainsFunc(before, func(r storedRoutes) bool { return r.rev > 0 })
 	if isNew && empty && err == nil {
-		return s.replace(ctx, before, func() error { return nil })
+		return s.replace(ctx, before, func(written []storedRoutes) ([]storedRoutes, error) { return written, nil })
 	}
 	if cfg.Keep {
 		return s.errDiffers(before)
 	}
 	cfg.Logger.Info("routestore: changing the routes; waiting until no process uses the former ones", "routes", s.table.text, "wait", cfg.wait)
 	// Other processes stop once they see the new routes. Then their last changes are checked.
-	return s.replace(ctx, before, func() error {
+	return s.replace(ctx, before, func(written []storedRoutes) ([]storedRoutes, error) {
 		if err := backoff.Sleep(ctx, cfg.wait); err != nil {
-			return err
+			return nil, err
 		}
 		if cfg.Move {
-			return s.moveScopes(ctx, cfg.Logger)
+			return s.moveScopes(ctx, written, cfg.Logger)
 		}
 		_, err := s.checkNamespaces(ctx)
-		return err
+		return written, err
 	})
 }
 
@@ -197,12 +197,12 @@ func (s *Store) errDiffers(before []storedRoutes) error {
 	return errors.New("routestore: the routes are not stored yet: start the servers with them first")
 }
 
-// replace stores the routes, and marks them as complete once wait returns. If that fails, it
-// restores the former ones.
-func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func() error) error {
+// replace stores the routes, and marks them as complete once wait returns, with the records as it
+// has left them. If that fails, it restores the former ones.
+func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func(written []storedRoutes) ([]storedRoutes, error)) error {
 	written, err := s.put(ctx, before, false)
 	if err == nil {
-		err = wait()
+		written, err = wait(written)
 	}
 	if err == nil {
 		_, err = s.put(ctx, written, true)
@@ -250,8 +250,8 @@ func (s *Store) restore(ctx context.Context) error {
 	}
 	var errs []error
 	for i, r := range records {
-		if r.rev == 0 || r.Routes != s.table.text || r.Complete {
-			continue // it is not this change
+		if r.rev == 0 || r.Routes != s.table.text || r.Complete || r.Former == s.table.text {
+			continue // it is not this change, or one that cannot be taken back, see moveScopes
 		}
 		r.Routes, r.Complete, r.Former = r.Former, true, ""
 		errs = append(errs, r.write(ctx, s.parts[i].engine))
