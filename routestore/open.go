@@ -30,6 +30,11 @@ type Config struct {
 	// Keep refuses to change the stored routes, which would stop all other processes. It is for
 	// tools beside a server. New and empty parts are accepted all the same.
 	Keep bool
+	// Move moves the names of scopes that the routes give to another part. All other processes
+	// stop, and Open returns when everything is there. If it fails after it has begun to move, run
+	// it again: processes with the former routes are refused from then on. Every engine must show
+	// snapshots, as those of this module do.
+	Move bool
 	// Logger logs changes of the routes. Nil means no log.
 	Logger *slog.Logger
 
@@ -105,7 +110,10 @@ func (s *Store) agree(ctx context.Context, cfg Config) error {
 		}
 		// Wait for another process that is changing the routes, but not longer than patience.
 		if !underWay || time.Since(since) > patience {
-			if err := s.change(ctx, cfg, records); err != nil && !errors.Is(err, errRaced) {
+			switch err := s.change(ctx, cfg, records); {
+			case err == nil:
+				began = time.Now() // a move may take long
+			case !errors.Is(err, errRaced):
 				return err
 			}
 			continue
@@ -129,24 +137,27 @@ func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) e
 		return err
 	}
 	empty, err := s.checkNamespaces(ctx)
-	if err != nil {
+	if err != nil && !(cfg.Move && errors.Is(err, errOtherPart)) {
 		return err
 	}
 	isNew := !slices.ContainsFunc(before, func(r storedRoutes) bool { return r.rev > 0 })
-	if isNew && empty {
-		return s.replace(ctx, before, func() error { return nil })
+	if isNew && empty && err == nil {
+		return s.replace(ctx, before, func(written []storedRoutes) ([]storedRoutes, error) { return written, nil })
 	}
 	if cfg.Keep {
 		return s.errDiffers(before)
 	}
 	cfg.Logger.Info("routestore: changing the routes; waiting until no process uses the former ones", "routes", s.table.text, "wait", cfg.wait)
 	// Other processes stop once they see the new routes. Then their last changes are checked.
-	return s.replace(ctx, before, func() error {
+	return s.replace(ctx, before, func(written []storedRoutes) ([]storedRoutes, error) {
 		if err := backoff.Sleep(ctx, cfg.wait); err != nil {
-			return err
+			return nil, err
+		}
+		if cfg.Move {
+			return s.moveScopes(ctx, written, cfg.Logger)
 		}
 		_, err := s.checkNamespaces(ctx)
-		return err
+		return written, err
 	})
 }
 
@@ -186,18 +197,18 @@ func (s *Store) errDiffers(before []storedRoutes) error {
 	return errors.New("routestore: the routes are not stored yet: start the servers with them first")
 }
 
-// replace stores the routes, and marks them as complete once wait returns. If that fails, it
-// restores the former ones.
-func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func() error) error {
+// replace stores the routes, and marks them as complete once wait returns, with the records as it
+// has left them. If that fails, it restores the former ones.
+func (s *Store) replace(ctx context.Context, before []storedRoutes, wait func(written []storedRoutes) ([]storedRoutes, error)) error {
 	written, err := s.put(ctx, before, false)
 	if err == nil {
-		err = wait()
+		written, err = wait(written)
 	}
 	if err == nil {
 		_, err = s.put(ctx, written, true)
 		return err
 	}
-	if errors.Is(err, errRaced) {
+	if errors.Is(err, errRaced) || errors.Is(err, errMoving) {
 		return err
 	}
 	return errors.Join(err, s.restore(ctx))
@@ -239,8 +250,8 @@ func (s *Store) restore(ctx context.Context) error {
 	}
 	var errs []error
 	for i, r := range records {
-		if r.rev == 0 || r.Routes != s.table.text || r.Complete {
-			continue // it is not this change
+		if r.rev == 0 || r.Routes != s.table.text || r.Complete || r.Former == s.table.text {
+			continue // it is not this change, or one that cannot be taken back, see moveScopes
 		}
 		r.Routes, r.Complete, r.Former = r.Former, true, ""
 		errs = append(errs, r.write(ctx, s.parts[i].engine))
@@ -263,6 +274,9 @@ func (s *Store) checkNamespaces(ctx context.Context) (empty bool, err error) {
 	return slices.Max(counts) == 0, err
 }
 
+// errOtherPart is the error of a namespace in the wrong part. It is a part of the sentence.
+var errOtherPart = errors.New("is in the part")
+
 // checkPart checks that a namespace belongs to a part.
 func (t *table) checkPart(part int, namespace string) error {
 	scope := dibs.ScopeOf(namespace)
@@ -270,8 +284,8 @@ func (t *table) checkPart(part int, namespace string) error {
 	if home == part {
 		return nil
 	}
-	return fmt.Errorf("routestore: %s is in the part %q, but the routes give its scope to %q: names do not move, "+
-		"and would be free there; give the scope %q to %q", namespace, t.names[part], t.names[home], scope, t.names[part])
+	return fmt.Errorf("routestore: %s %w %q, but the routes give its scope to %q, where its names would be free: "+
+		"give the scope %q to %q, or move it (dibs move-scopes)", namespace, errOtherPart, t.names[part], t.names[home], scope, t.names[part])
 }
 
 // eachNamespace calls fn with every namespace that has, or ever had, names in the part.

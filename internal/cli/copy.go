@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -204,4 +205,38 @@ func (c *copying) event(kind string, detail any) error {
 		Event  string `json:"event"`
 		Detail any    `json:"detail"`
 	}{kind, detail}, "")
+}
+
+func (s *session) moveScopes() *cobra.Command {
+	var yes bool
+	cmd := s.command("move-scopes", func(ctx context.Context, _ []string) (_ *answer, err error) {
+		target, err := s.storeTarget()
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := loadConfig(target.Config)
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		if len(cfg.Routes) == 0 {
+			return nil, usage("no routes: use --config with the file that has the new ones")
+		}
+		if err := engine.MustExist(ctx, target.Store); err != nil {
+			return nil, err
+		}
+		if err := s.sure(yes, "All servers stop until they have the new routes. They answer UNAVAILABLE meanwhile."); err != nil {
+			return nil, err
+		}
+		log := slog.New(slog.NewTextHandler(s.Stderr, nil))
+		store, err := engine.OpenLayout(ctx, engine.Layout{Store: target.Store, Routes: cfg.Routes, Move: true, Logger: log})
+		if err != nil {
+			return nil, err
+		}
+		defer s.close(store, &err)
+		return &answer{map[string]bool{"moved": true}, func(p *printer) {
+			p.line("All scopes are in the stores that the routes give them to. Start the servers with this configuration.")
+		}}, nil
+	})
+	yesVar(cmd, &yes)
+	return cmd
 }

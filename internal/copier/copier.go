@@ -51,7 +51,7 @@ type Report struct {
 	Entities  int `json:"entities"`
 	Documents int `json:"documents"`
 	Events    int `json:"events"`
-	// Earlier says that an earlier run has finished the copy: nothing was done or compared now.
+	// Earlier says that an earlier run has finished the copy, and found this.
 	Earlier bool `json:"earlier,omitempty"`
 	// Refused is how long the source has refused commits until the copy was complete. Zero means
 	// that an earlier run has fenced it.
@@ -103,7 +103,9 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		return Report{}, err
 	}
 	if c.state.Done != 0 {
-		return Report{Earlier: true}, nil
+		report := c.state.Report
+		report.Earlier = true
+		return report, nil
 	}
 	fenced, err := c.isFenced(ctx)
 	if err != nil {
@@ -253,7 +255,7 @@ func (c *copying) finish(ctx context.Context) (Report, error) {
 		if c.state.End, err = c.target.Latest(ctx); err != nil {
 			return Report{}, err
 		}
-		c.state.Done = present.Now
+		c.state.Done, c.state.Report = present.Now, report
 		return report, c.commit(ctx, c.withState(dibs.Group{}))
 	}
 	return Report{}, fmt.Errorf("%w after %d attempts, in %s: %w", ErrDiffers, maxPasses, c.difference, ErrInUse)

@@ -101,7 +101,7 @@ func (w *walk) translate(before, last dibs.Cursor) {
 
 // check compares an event of both sides.
 func (w *walk) check(s, t *dibs.Event) {
-	if sameEvent(s, t) {
+	if snapshot.SameEvent(s, t) {
 		return
 	}
 	erased := *s

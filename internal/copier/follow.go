@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
 // follow copies the feed from the position on: to its end, or to the first event that happened
@@ -160,7 +161,7 @@ func (p *page) group(events []dibs.Event) (g dibs.Group) {
 	}
 	for _, ref := range p.refs {
 		was, is := p.old[ref], p.now[ref]
-		if !told[ref] && (was == nil && is == nil || was != nil && is != nil && sameRecord(was, is)) {
+		if !told[ref] && (was == nil && is == nil || was != nil && is != nil && snapshot.SameRecord(was, is)) {
 			continue
 		}
 		w := writeOf(was, is)

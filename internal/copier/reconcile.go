@@ -66,7 +66,7 @@ func (c *copying) compareRecords(ctx context.Context, step Step, table snapshot.
 			switch {
 			case staysBehind(both.source) || staysBehind(both.target) || (is == nil && both.source != nil):
 				n.records--
-			case is == nil || both.target == nil || !sameRecord(is, both.target):
+			case is == nil || both.target == nil || !snapshot.SameRecord(is, both.target):
 				n.different++
 				todo = append(todo, change{was: both.target, is: is})
 			}

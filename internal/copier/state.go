@@ -22,6 +22,7 @@ type state struct {
 	Cursor dibs.Cursor  `json:"cursor,omitempty"` // of the source: all events up to it are copied
 	Done   dibs.Instant `json:"done,omitzero"`    // when the copy was complete
 	End    dibs.Cursor  `json:"end,omitempty"`    // of the target, then
+	Report Report       `json:"report,omitzero"`  // what both sides had then
 
 	rev uint64 // 0 if there is no document
 }

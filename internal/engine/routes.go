@@ -28,6 +28,8 @@ type Layout struct {
 	Routes []Route
 	// Keep refuses to change the stored routes; see [routestore.Config].
 	Keep   bool
+	// Move moves scopes to the stores that the routes give them to; see [routestore.Config].
+	Move   bool
 	Logger *slog.Logger // nil means none
 	// Watch, if set, gets each open store, and returns the store to use instead. The name is
 	// empty without routes.
@@ -50,7 +52,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	opening.Wait()
 	err := errors.Join(errs...)
 	if err == nil {
-		cfg := routestore.Config{Keep: layout.Keep, Logger: layout.Logger}
+		cfg := routestore.Config{Keep: layout.Keep, Move: layout.Move, Logger: layout.Logger}
 		for i, route := range routes {
 			if layout.Watch != nil {
 				name := route.Name

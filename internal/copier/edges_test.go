@@ -1,0 +1,190 @@
+//go:build unix
+
+package copier_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/copier"
+)
+
+func (r *rig) claim(values ...string) {
+	r.Helper()
+	for _, value := range values {
+		if _, err := r.registry.Claim(context.Background(), dibs.Claim{
+			Namespace: "slug", Value: value, Entity: dibs.Entity{Type: "user", ID: value},
+		}); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// put stores a document in the source.
+func (r *rig) put(d *dibs.Document) {
+	r.Helper()
+	outcomes, err := r.source.Commit(context.Background(), []dibs.Group{{Reads: []dibs.Read{{Ref: d.Ref()}}, Writes: []dibs.Write{{Record: d}}}})
+	if err != nil || outcomes[0] != dibs.Committed {
+		r.Fatal(outcomes, err)
+	}
+}
+
+// A copy that is given up leaves the source as it was. A finished one cannot be given up.
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", "memory")
+	r.claim("a", "b")
+	ctx := t.Context()
+	stop := &life{}
+	for stop.dies = 1; ; stop.dies++ { // until it is fenced
+		stop.calls.Store(0)
+		if _, err := r.copy(stop); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if _, err := r.registry.Claim(ctx, dibs.Claim{Namespace: "slug", Value: fmt.Sprint("c", stop.dies), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(stop.dies)}}); err != nil {
+			break
+		}
+	}
+	if from, err := copier.Unfinished(ctx, r.target); err != nil || from != options.From {
+		t.Errorf("the copy is from %q, %v", from, err)
+	}
+	if err := copier.Abandon(ctx, r.source, r.target, copier.Options{From: options.From, Place: "another place"}); !errors.Is(err, copier.ErrMoved) {
+		t.Errorf("the fence of another copy: %v", err)
+	}
+	if err := copier.Abandon(ctx, r.source, r.target, options); err != nil {
+		t.Fatal(err)
+	}
+	r.claim("after")
+	if _, err := r.copy(new(life)); err != nil { // it can be taken up again
+		t.Fatal(err)
+	}
+	r.requireSame()
+	if err := copier.Abandon(ctx, r.source, r.target, options); !errors.Is(err, copier.ErrDone) {
+		t.Errorf("a finished copy was given up: %v", err)
+	}
+	if report, err := r.copy(new(life)); err != nil || !report.Earlier || report.Names == 0 {
+		t.Errorf("a second copy: %+v, %v", report, err)
+	}
+}
+
+// A target with names, or with a copy of another source, is refused and not changed.
+func TestTargetInUse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", "memory")
+	r.claim("a")
+	other := newRig(t, "memory", "memory")
+	other.claim("mine")
+	if _, err := copier.Run(t.Context(), r.source, other.source, options); !errors.Is(err, copier.ErrNotEmpty) {
+		t.Errorf("a target with names: %v", err)
+	}
+	if _, err := copier.Run(t.Context(), r.source, r.target, copier.Options{From: "elsewhere", Place: "x", NoFence: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.copy(new(life)); !errors.Is(err, copier.ErrOther) || !strings.Contains(err.Error(), "elsewhere") {
+		t.Errorf("a target of another copy: %v", err)
+	}
+	r.claim("still")
+}
+
+// Webhooks go on where they were, and readers with a cursor of their own miss nothing.
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{{"memory", "memory"}, {"sqlite", "sqlite"}, {"sqlite", "memory"}} {
+		t.Run(pair[0]+" to "+pair[1], func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, pair[0], pair[1])
+			ctx := t.Context()
+			for i := range 30 {
+				r.claim(fmt.Sprint("n", i))
+			}
+			feed := must(r.source.Events(ctx, dibs.EventQuery{Limit: 1000}))(t)
+			r.put(&dibs.Document{
+				Kind: "webhookstate", ID: dibs.ID{1}, Rev: 1, Label: "hook",
+				Data: must(json.Marshal(map[string]any{"cursor": feed[20].Cursor, "waiting": []any{map[string]any{"after": feed[4].Cursor, "cursor": feed[5].Cursor}}}))(t),
+			})
+			if _, err := r.copy(new(life)); err != nil {
+				t.Fatal(err)
+			}
+			var state struct {
+				Cursor  dibs.Cursor `json:"cursor"`
+				Waiting []struct{ After, Cursor dibs.Cursor }
+			}
+			found := must(r.target.Load(ctx, []dibs.Ref{{Kind: "webhookstate", ID: dibs.ID{1}}}))(t)
+			if err := json.Unmarshal(found.Records[0].(*dibs.Document).Data, &state); err != nil {
+				t.Fatal(err)
+			}
+			r.requireNext(state.Cursor, feed[21])
+			r.requireNext(state.Waiting[0].After, feed[5])
+			r.requireNext(state.Waiting[0].Cursor, feed[6])
+			for i := range feed[:len(feed)-1] {
+				r.requireNext(must(copier.Translate(ctx, r.source, r.target, feed[i].Cursor))(t), feed[i+1])
+				// With the cursor of the source a reader gets the first event again, or none.
+				events, err := r.target.Events(ctx, dibs.EventQuery{After: feed[i].Cursor, Limit: 1})
+				if err == nil && events[0].ID != feed[0].ID {
+					t.Fatalf("with a cursor of the source a reader skips events: it gets %+v", events[0])
+				}
+			}
+			end := must(copier.Translate(ctx, r.source, r.target, feed[len(feed)-1].Cursor))(t)
+			if events := must(r.target.Events(ctx, dibs.EventQuery{After: end, Limit: 1}))(t); len(events) != 0 {
+				t.Errorf("behind the end there is %+v", events[0])
+			}
+		})
+	}
+}
+
+// requireNext checks which event follows a cursor of the target.
+func (r *rig) requireNext(cursor dibs.Cursor, want dibs.Event) {
+	r.Helper()
+	events := must(r.target.Events(context.Background(), dibs.EventQuery{After: cursor, Limit: 1}))(r)
+	if len(events) != 1 || events[0].ID != want.ID || events[0].Rev != want.Rev {
+		r.Errorf("after %s there is %+v, want %s", cursor, events, want.Key())
+	}
+}
+
+// What was deleted, purged, used again or forgotten between two runs does not survive in the target.
+func TestErasedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"memory", "sqlite"} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "memory", to)
+			ctx := t.Context()
+			r.claim("stays", "forgotten", "transferred")
+			hold := must(r.registry.Reserve(ctx, dibs.Reserve{Namespace: "slug", Value: "purged", Meta: map[string]string{"secret": "first life"}}))(t)
+			ahead := options
+			ahead.NoFence = true
+			if _, err := copier.Run(ctx, r.source, r.target, ahead); err != nil {
+				t.Fatal(err)
+			}
+			must(r.registry.Release(ctx, dibs.Release{ID: hold.ID, Token: hold.Token}))(t)
+			if _, err := copier.Run(ctx, r.source, r.target, ahead); err != nil {
+				t.Fatal(err)
+			}
+			// Like a purge after the hold history, and a second life of the name.
+			record := must(r.source.Load(ctx, []dibs.Ref{{Kind: dibs.KindName, ID: hold.ID}}))(t).Records[0].(*dibs.NameRecord)
+			outcomes, err := r.source.Commit(ctx, []dibs.Group{{
+				Reads: []dibs.Read{{Ref: record.Ref(), Rev: record.Rev}}, Writes: []dibs.Write{{Record: record, Delete: true, Was: record.State}},
+			}})
+			if err != nil || outcomes[0] != dibs.Committed {
+				t.Fatal(outcomes, err)
+			}
+			r.claim("purged")
+			owner := dibs.Entity{Type: "user", ID: "forgotten"}
+			must(r.registry.As(dibs.Principal{Rights: dibs.Operate}).Forget(ctx, dibs.ForgetRequest{Entity: owner}))(t)
+			if _, err := r.copy(new(life)); err != nil {
+				t.Fatal(err)
+			}
+			r.requireSame()
+			for _, e := range must(r.target.Events(ctx, dibs.EventQuery{Limit: 1000}))(t) {
+				if e.Meta["secret"] != "" || e.Entity == owner || e.Value == "forgotten" {
+					t.Errorf("the target has kept %+v", e)
+				}
+			}
+		})
+	}
+}
