@@ -69,12 +69,13 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/health", "/ internal/document internal/snapshot"},
 	{"internal/tracing", ""},
 	{"internal/webhook", "/ internal/access internal/backoff internal/document internal/wire"},
+	{"internal/archive", "/ internal/record internal/snapshot internal/webhook"},
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},
-	{"internal/engine", "/ dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore"},
+	{"internal/engine", "/ dibsotel/pgotel etcdstore internal/snapshot memstore pgstore routestore sqlitestore"},
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/spelling internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},
-	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/auth internal/backoff internal/config internal/core internal/demo internal/engine internal/health internal/server internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/archive internal/auth internal/backoff internal/config internal/core internal/demo internal/engine internal/health internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/tracing internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 
 	// Test support, which may import what it tests.

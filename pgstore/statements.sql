@@ -168,6 +168,10 @@ FROM places p WHERE e.batch = p.batch AND e.ord = p.ord
 -- name: head
 SELECT EXISTS (SELECT 1 FROM {schema}.dibs_batches WHERE seq IS NULL), (SELECT seq FROM {schema}.dibs_head)
 
+-- Makes the numbers of an empty store begin behind another one.
+-- name: start after
+UPDATE {schema}.dibs_head SET seq = greatest(seq, $1::bigint)
+
 -- What a snapshot begins with: the time, the last number, and the batches without one in the order
 -- in which they will have one.
 -- name: begin snapshot

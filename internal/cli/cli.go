@@ -97,7 +97,7 @@ func (s *session) root() *cobra.Command {
 		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
 		s.entity(), s.archive(), s.restore(), s.delete(),
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
-		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.importCommand(), s.benchCommand(),
+		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.importCommand(), s.exportCommand(), s.dumpCommand(), s.loadCommand(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
 		s.demo(), s.demoCustomer(),
 	)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -77,11 +76,12 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	if i.from == "" && i.file == "-" {
-		remove, err := i.keepStdin()
+		kept, remove, err := keepInput(i.session.Stdin) // a plan reads it first, and then the import
 		if err != nil {
 			return nil, err
 		}
 		defer remove()
+		i.file = kept
 	}
 	if i.dryRun && target.Store != "" && errors.Is(engine.MustExist(ctx, target.Store), engine.ErrNoStore) {
 		target.Store = "mem:" // a plan leaves nothing behind
@@ -213,22 +213,6 @@ func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measur
 	default:
 		return dibsimport.JSONLines(size), size, file.Close, nil
 	}
-}
-
-// keepStdin copies stdin to a temporary file: a plan reads it first, and then the import.
-func (i *importing) keepStdin() (remove func(), err error) {
-	file, err := os.CreateTemp("", "dibs-import-*")
-	if err != nil {
-		return nil, err
-	}
-	remove = func() { _ = os.Remove(file.Name()) }
-	_, err = io.Copy(file, i.session.Stdin)
-	if err = errors.Join(err, file.Close()); err != nil {
-		remove()
-		return nil, err
-	}
-	i.file = file.Name()
-	return remove, nil
 }
 
 // event writes an event for programs.

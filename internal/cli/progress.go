@@ -32,6 +32,7 @@ type progress struct {
 	session *session
 	what    string
 	size    *measuredFile // nil if the size is not known
+	total   int           // of the rows; 0 if it is not known
 	began   time.Time
 	shown   time.Time
 
@@ -62,13 +63,20 @@ func (p *progress) begin(s *session, what string, size *measuredFile) {
 	go p.bar.Render()
 }
 
-func (p *progress) tell(r dibsimport.Report) {
-	rate := thousands(int(float64(r.Rows) / time.Since(p.began).Seconds()))
+func (p *progress) tell(r dibsimport.Report) { p.show(r.Rows, r) }
+
+// show shows how many rows are done. The detail is for programs.
+func (p *progress) show(rows int, detail any) {
+	rate := thousands(int(float64(rows) / time.Since(p.began).Seconds()))
 	if p.bar != nil {
-		if p.size != nil {
+		switch {
+		case p.size != nil:
 			p.tracker.SetValue(min(p.size.read.Load(), p.size.size-1))
+		case p.total > 0:
+			p.tracker.UpdateTotal(int64(p.total))
+			p.tracker.SetValue(int64(min(rows, p.total-1)))
 		}
-		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s rows, %s/s", p.what, thousands(r.Rows), rate))
+		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s rows, %s/s", p.what, thousands(rows), rate))
 		return
 	}
 	if time.Since(p.shown) < progressEvery {
@@ -77,20 +85,25 @@ func (p *progress) tell(r dibsimport.Report) {
 	p.shown = time.Now()
 	if p.session.json {
 		_ = p.session.encode(struct {
-			Event  string            `json:"event"`
-			Detail dibsimport.Report `json:"detail"`
-		}{p.what, r}, "")
+			Event  string `json:"event"`
+			Detail any    `json:"detail"`
+		}{p.what, detail}, "")
 		return
 	}
-	fmt.Fprintf(p.session.Stderr, "%s: %s rows, %s/s%s\n", p.what, thousands(r.Rows), rate, p.left())
+	fmt.Fprintf(p.session.Stderr, "%s: %s rows, %s/s%s\n", p.what, thousands(rows), rate, p.left(rows))
 }
 
 // left estimates how long the rest takes.
-func (p *progress) left() string {
-	if p.size == nil || p.size.read.Load() == 0 {
+func (p *progress) left(rows int) string {
+	var share float64
+	switch {
+	case p.size != nil && p.size.read.Load() > 0:
+		share = float64(p.size.read.Load()) / float64(p.size.size)
+	case p.total > 0 && rows > 0:
+		share = float64(rows) / float64(p.total)
+	default:
 		return ""
 	}
-	share := float64(p.size.read.Load()) / float64(p.size.size)
 	left := time.Duration(float64(time.Since(p.began)) * (1 - share) / share)
 	return ", " + span(left.Round(time.Second)) + " left"
 }

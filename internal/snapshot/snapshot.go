@@ -71,16 +71,17 @@ func TableOf(kind dibs.Kind) Table {
 
 // The kinds of documents that belong to a store, and not to the registry in it.
 const (
-	KindRoutes   dibs.Kind = "routes"  // which scopes the store has as one of several parts
-	KindProbe    dibs.Kind = "probe"   // that the store can be written to
-	KindProgress dibs.Kind = "loading" // how far a [Writer] has got: the store is not complete
+	KindRoutes   dibs.Kind = "routes"    // which scopes the store has as one of several parts
+	KindProbe    dibs.Kind = "probe"     // that the store can be written to
+	KindProgress dibs.Kind = "loading"   // how far a [Writer] has got: the store is not complete
+	KindStart    dibs.Kind = "feedstart" // the end of the feed that a [Writer] continued: see [Renumberer]
 )
 
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
 func IsLocal(record dibs.Record) bool {
 	kind := record.Ref().Kind
-	return kind == KindRoutes || kind == KindProbe || kind == KindProgress
+	return kind == KindRoutes || kind == KindProbe || kind == KindProgress || kind == KindStart
 }
 
 // Take takes a snapshot of a store. It fails with [dibs.ErrUnsupported] if the engine has none.
