@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/webhook"
 )
 
@@ -21,18 +20,18 @@ type digest struct {
 func newDigest() *digest { return &digest{encoder: newEncoder()} }
 
 func (d *digest) record(r dibs.Record) error {
-	switch snapshot.TableOf(r.Ref().Kind) {
-	case snapshot.Names:
+	switch r := r.(type) {
+	case *dibs.NameRecord:
 		d.Names++
-	case snapshot.Entities:
+	case *dibs.EntityRecord:
 		d.Entities++
-	case snapshot.Documents:
+	case *dibs.Document:
 		d.Documents++
-		without, err := webhook.WithCursors(r.(*dibs.Document), func(dibs.Cursor) (dibs.Cursor, error) { return "", nil })
+		without, err := webhook.WithCursors(r, func(dibs.Cursor) (dibs.Cursor, error) { return "", nil })
 		if err != nil {
 			return err
 		}
-		r = without
+		return d.add(lineOf(without))
 	}
 	return d.add(lineOf(r))
 }

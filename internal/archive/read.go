@@ -161,9 +161,7 @@ func items(ctx context.Context, r io.Reader, skip int) iter.Seq2[item, error] {
 // parse reads the line of a record or an event.
 func parse(text []byte) (it item, err error) {
 	var l line
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&l); err != nil {
+	if err := json.Unmarshal(text, &l); err != nil {
 		return it, err
 	}
 	switch {

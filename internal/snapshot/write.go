@@ -94,6 +94,9 @@ func NewWriter(ctx context.Context, store dibs.Store, source string, end dibs.Cu
 		if own.stored.rev > 0 {
 			continue
 		}
+		if len(parts) == 1 {
+			parts[i].Name = "" // there is no other
+		}
 		err := checkEmpty(ctx, parts[i])
 		switch {
 		case err == nil:
