@@ -27,13 +27,20 @@ func (d *digest) record(r dibs.Record) error {
 		d.Entities++
 	case *dibs.Document:
 		d.Documents++
-		without, err := webhook.WithCursors(r, func(dibs.Cursor) (dibs.Cursor, error) { return "", nil })
+		without, err := webhook.WithCursors(r, withoutCursors)
 		if err != nil {
 			return err
 		}
 		return d.add(lineOf(without))
 	}
 	return d.add(lineOf(r))
+}
+
+func withoutCursors(after, cursor *dibs.Cursor) error {
+	if *cursor = ""; after != nil {
+		*after = ""
+	}
+	return nil
 }
 
 func (d *digest) event(e dibs.Event) error {

@@ -74,12 +74,18 @@ func (d *dumper) findCursors(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err := webhook.WithCursors(record.(*dibs.Document), func(c dibs.Cursor) (dibs.Cursor, error) {
-			d.cursors[c] = -1
-			return c, nil
-		})
-		if err != nil {
+		if _, err := webhook.WithCursors(record.(*dibs.Document), d.note); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// note notes the cursors of a document. The empty one is the beginning of every feed.
+func (d *dumper) note(after, cursor *dibs.Cursor) error {
+	for _, c := range []*dibs.Cursor{after, cursor} {
+		if c != nil && *c != "" {
+			d.cursors[*c] = -1
 		}
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
-	"strings"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/snapshot"
@@ -50,8 +48,7 @@ type loader struct {
 
 	summary Summary
 	done    int
-	// translated has the cursors in documents, as they are in the store.
-	translated map[dibs.Cursor]dibs.Cursor
+	cursors *cursors // in documents; nil until all events are written
 }
 
 func (l *loader) load(ctx context.Context) error {
@@ -123,130 +120,19 @@ func (l *loader) add(ctx context.Context, w *snapshot.Writer, counted *tally, it
 		return w.Event(ctx, *it.event)
 	}
 	if d, ok := it.record.(*dibs.Document); ok {
-		if l.translated == nil { // all events are written
+		if l.cursors == nil {
 			if err := w.Flush(ctx); err != nil {
 				return err
 			}
-			if l.translated, err = counted.cursors(ctx); err != nil {
+			if l.cursors, err = counted.cursors(ctx); err != nil {
 				return err
 			}
 		}
-		if it.record, err = webhook.WithCursors(d, l.translate); err != nil {
+		if it.record, err = webhook.WithCursors(d, l.cursors.translate); err != nil {
 			return err
 		}
 	}
 	return w.Record(ctx, it.record)
-}
-
-// lostCursor is not a cursor of any store. A webhook has it whose cursor was not one of the archive's feed
-// either: it says so, instead of skipping events.
-const lostCursor dibs.Cursor = "lost"
-
-func (l *loader) translate(cursor dibs.Cursor) (dibs.Cursor, error) {
-	if translated, ok := l.translated[cursor]; ok {
-		return translated, nil
-	}
-	return "", wrong("the cursor %q of a webhook is not among those of the archive", cursor)
-}
-
-// tally counts the events of each part, up to the places of the cursors to translate.
-type tally struct {
-	loader *loader
-	all    int
-	byPart []int
-	wanted []cursorLine  // in the order of their places
-	places map[int][]int // by the number of events before: how many of each part
-}
-
-func newTally(l *loader) *tally {
-	t := &tally{loader: l, byPart: make([]int, len(l.parts)), wanted: slices.Clone(l.summary.cursors), places: map[int][]int{}}
-	slices.SortFunc(t.wanted, func(a, b cursorLine) int { return a.Events - b.Events })
-	for _, c := range t.wanted {
-		t.places[c.Events] = nil
-	}
-	t.note()
-	return t
-}
-
-// skip counts events of a single part.
-func (t *tally) skip(events int) {
-	for range max(0, events) {
-		t.add(0)
-	}
-}
-
-func (t *tally) add(part int) {
-	t.all++
-	t.byPart[part]++
-	t.note()
-}
-
-func (t *tally) note() {
-	if _, wanted := t.places[t.all]; wanted {
-		t.places[t.all] = slices.Clone(t.byPart)
-	}
-}
-
-// cursors finds the cursors of the places in the store.
-func (t *tally) cursors(ctx context.Context) (map[dibs.Cursor]dibs.Cursor, error) {
-	translated := make(map[dibs.Cursor]dibs.Cursor)
-	if len(t.wanted) == 0 {
-		return translated, nil
-	}
-	ofParts := make([]map[int]dibs.Cursor, len(t.loader.parts)) // by the number of events up to it
-	for i, part := range t.loader.parts {
-		ofParts[i] = map[int]dibs.Cursor{0: ""}
-		for _, place := range t.places {
-			if place != nil {
-				ofParts[i][place[i]] = ""
-			}
-		}
-		if err := fillCursors(ctx, part.Store, ofParts[i]); err != nil {
-			return nil, err
-		}
-	}
-	for _, c := range t.wanted {
-		place := t.places[c.Events]
-		if place == nil {
-			translated[c.Cursor] = lostCursor
-			continue
-		}
-		own := make([]dibs.Cursor, len(place))
-		for i, events := range place {
-			own[i] = ofParts[i][events]
-		}
-		translated[c.Cursor] = joinCursors(own)
-	}
-	return translated, nil
-}
-
-// fillCursors sets the cursors of the events with the numbers that are in a map.
-func fillCursors(ctx context.Context, store dibs.Store, cursors map[int]dibs.Cursor) error {
-	view, err := snapshot.Take(ctx, store)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = view.Close() }()
-	number := 0
-	for event, err := range view.Events(ctx, "") {
-		if err != nil {
-			return err
-		}
-		number++
-		if _, wanted := cursors[number]; wanted {
-			cursors[number] = event.Cursor
-		}
-	}
-	return nil
-}
-
-// joinCursors makes one cursor of those of all parts, each of which has the others at their beginning.
-func joinCursors(own []dibs.Cursor) dibs.Cursor {
-	var b strings.Builder
-	for _, c := range slices.Sorted(slices.Values(own)) {
-		b.WriteString(string(c))
-	}
-	return dibs.Cursor(b.String())
 }
 
 // compare reads everything from the store again.

@@ -145,7 +145,7 @@ func TestDumpAndLoad(t *testing.T) {
 	if rows := strings.Count(s.read("cursors.csv"), "\n"); rows < 12 {
 		t.Errorf("%d cursors", rows)
 	}
-	s.refused("b.db", cli.ExitRefused, "INVALID_CURSOR", "events", "--after", "3", "--json")
+	s.refused("b.db", cli.ExitRefused, "before it was loaded here", "events", "--after", "3")
 	held := s.do("a.db", "get", "slug", "held", "--json")
 	id := held[strings.Index(held, "res_"):][:30]
 	s.do("b.db", "confirm", id, "--token", "0123456789abcdef0123456789abcdef", "--entity", "user/9")
