@@ -89,6 +89,9 @@ func (s *Store) parseCursor(ctx context.Context, cursor dibs.Cursor) (string, er
 	if err != nil || cursorAt(at) != cursor || (cursor != "" && len(at) != positionSize) {
 		return "", dibs.ErrBadCursor
 	}
+	if err := s.checkStart(ctx, at); err != nil {
+		return "", err
+	}
 	if at > s.lastPosition() { // other servers may have committed since
 		if _, err := s.getKeys(ctx, nil, 0); err != nil {
 			return "", err

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,7 +15,10 @@ import (
 	"github.com/calldibs/dibs/internal/snapshot"
 )
 
-var _ snapshot.Source = (*Store)(nil)
+var (
+	_ snapshot.Source     = (*Store)(nil)
+	_ snapshot.Renumberer = (*Store)(nil)
+)
 
 // Snapshot notes the present revision of etcd, and reads everything at it. etcd keeps a revision until
 // it is compacted: a view that takes longer than --auto-compaction-retention fails with
@@ -170,4 +174,43 @@ func (v *view) feedPage(ctx context.Context, after string) (events []*dibs.Event
 
 func (v *view) Load(ctx context.Context, refs []dibs.Ref) ([]dibs.Record, error) {
 	return viewing(ctx, v, func() ([]dibs.Record, error) { return v.store.records(ctx, refs, v.at) })
+}
+
+// StartAfter makes the order of commits begin behind those of another feed.
+func (s *Store) StartAfter(_ context.Context, end dibs.Cursor) (dibs.Cursor, error) {
+	raw, err := hex.DecodeString(string(end))
+	if err != nil || len(raw) != positionSize {
+		return "", nil //nolint:nilerr // it is of another kind of engine
+	}
+	at := string(raw)
+	s.clock.learn(stamp{order: decodeNumber(raw[:orderSize]) + 1, time: s.clock.now()})
+	s.feedStart.Store(&at)
+	return end, nil
+}
+
+// checkStart refuses a position from before the feed of another store was put into this one. Such a feed
+// is put there before anything else reads it, so that the answer does not change.
+func (s *Store) checkStart(ctx context.Context, at string) error {
+	if at == "" {
+		return nil
+	}
+	if s.feedStart.Load() == nil {
+		records, err := s.records(ctx, []dibs.Ref{snapshot.StartRef}, 0)
+		if err != nil {
+			return err
+		}
+		start := ""
+		for _, record := range records {
+			raw, err := hex.DecodeString(string(record.(*dibs.Document).Data))
+			if err != nil {
+				return fmt.Errorf("%w: the start of the feed", errDamaged)
+			}
+			start = string(raw)
+		}
+		s.feedStart.Store(&start)
+	}
+	if at <= *s.feedStart.Load() {
+		return snapshot.ErrFormerCursor(cursorAt(at))
+	}
+	return nil
 }

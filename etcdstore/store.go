@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -43,7 +44,8 @@ type Store struct {
 	slots       slots
 	watchClock  sync.Once // the first subscriber starts the watch
 	subscribers wake.List
-	running     context.Context // of background work
+	feedStart   atomic.Pointer[string] // a position, see checkStart; nil until it is known
+	running     context.Context        // of background work
 	stop        context.CancelFunc
 	working     sync.WaitGroup // background work
 

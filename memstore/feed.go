@@ -12,6 +12,7 @@ import (
 // used again.
 type feed struct {
 	last    uint64 // the newest position that was given out
+	start   uint64 // positions up to this one are those of another feed
 	all     []*entry
 	deleted int // how many entries of all are deleted: fewer than half
 	byName  map[dibs.ID][]*entry
@@ -111,7 +112,7 @@ func (f *feed) position(cursor dibs.Cursor) (uint64, error) {
 		return 0, nil
 	}
 	position, err := strconv.ParseUint(string(cursor), 10, 64)
-	if err != nil || position == 0 || position > f.last || strconv.FormatUint(position, 10) != string(cursor) {
+	if err != nil || position <= f.start || position > f.last || strconv.FormatUint(position, 10) != string(cursor) {
 		return 0, dibs.ErrBadCursor
 	}
 	return position, nil

@@ -4,13 +4,17 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/snapshot"
 )
 
-var _ snapshot.Source = (*Store)(nil)
+var (
+	_ snapshot.Source     = (*Store)(nil)
+	_ snapshot.Renumberer = (*Store)(nil)
+)
 
 // Snapshot copies the addresses of all records, which are never changed in place, and all events.
 func (s *Store) Snapshot(ctx context.Context) (snapshot.View, error) {
@@ -23,7 +27,7 @@ func (s *Store) Snapshot(ctx context.Context) (snapshot.View, error) {
 		v.records[k] = r
 	}
 	v.counts = record.Counts(s.counts)
-	v.feed.last = s.feed.last
+	v.feed.last, v.feed.start = s.feed.last, s.feed.start
 	for _, e := range s.feed.all {
 		if !e.deleted {
 			v.feed.all = append(v.feed.all, &entry{position: e.position, event: e.event})
@@ -90,4 +94,18 @@ func (v *view) Load(ctx context.Context, refs []dibs.Ref) (records []dibs.Record
 		}
 	}
 	return records, ctx.Err()
+}
+
+// StartAfter makes positions begin behind those of another feed.
+func (s *Store) StartAfter(ctx context.Context, end dibs.Cursor) (dibs.Cursor, error) {
+	if err := s.enter(ctx); err != nil {
+		return "", err
+	}
+	defer s.mu.Unlock()
+	position, err := strconv.ParseUint(string(end), 10, 64)
+	if err != nil {
+		return "", nil // of another kind of engine
+	}
+	s.feed.last, s.feed.start = max(s.feed.last, position+1), position
+	return end, nil
 }

@@ -108,6 +108,9 @@ func (s *Store) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkStart(ctx, after); err != nil {
+		return nil, err
+	}
 	var p page
 	read := func() []call {
 		p = page{}

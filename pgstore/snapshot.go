@@ -14,7 +14,10 @@ import (
 	"github.com/calldibs/dibs/internal/snapshot"
 )
 
-var _ snapshot.Source = (*Store)(nil)
+var (
+	_ snapshot.Source     = (*Store)(nil)
+	_ snapshot.Renumberer = (*Store)(nil)
+)
 
 // Snapshot begins a read-only transaction on a connection of its own. It takes no lock that delays a
 // commit; while it is open, the server cannot remove old versions of rows.
@@ -175,4 +178,40 @@ func (v *view) Load(ctx context.Context, refs []dibs.Ref) ([]dibs.Record, error)
 	var l loading
 	err := v.read(ctx, l.calls(v.store.sql, refs)...)
 	return l.records, err
+}
+
+// StartAfter makes the numbers of batches begin behind those of another feed.
+func (s *Store) StartAfter(ctx context.Context, end dibs.Cursor) (dibs.Cursor, error) {
+	at, err := parseCursor(end)
+	if err != nil {
+		return "", nil //nolint:nilerr // it is of another kind of engine
+	}
+	start := position{at.seq, math.MaxInt32}
+	s.start.Store(&start)
+	return start.cursor(), s.readCalls(ctx, func() []call { return []call{{text: s.sql.named("start after"), args: []any{at.seq + 1}}} })
+}
+
+// checkStart refuses a cursor from before the feed of another store was put into this one. Such a feed
+// is put there before anything else reads it, so that the answer does not change.
+func (s *Store) checkStart(ctx context.Context, after position) error {
+	if after.seq == 0 {
+		return nil
+	}
+	if s.start.Load() == nil {
+		found, err := s.Load(ctx, []dibs.Ref{snapshot.StartRef})
+		if err != nil {
+			return err
+		}
+		var start position
+		for _, record := range found.Records {
+			if start, err = parseCursor(dibs.Cursor(record.(*dibs.Document).Data)); err != nil {
+				return err
+			}
+		}
+		s.start.Store(&start)
+	}
+	if after.seq <= s.start.Load().seq {
+		return snapshot.ErrFormerCursor(after.cursor())
+	}
+	return nil
 }

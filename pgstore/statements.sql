@@ -171,6 +171,10 @@ SELECT EXISTS (SELECT 1 FROM {schema}.dibs_batches WHERE seq IS NULL), (SELECT s
 -- name: continue feed
 UPDATE {schema}.dibs_head SET seq = greatest(seq, $1::bigint)
 
+-- Makes the numbers of an empty store begin behind another one.
+-- name: start after
+UPDATE {schema}.dibs_head SET seq = greatest(seq, $1::bigint)
+
 -- What a snapshot begins with: the time, the last number, and the batches without one in the order
 -- in which they will have one.
 -- name: begin snapshot

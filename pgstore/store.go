@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +41,7 @@ type Store struct {
 	clock     clock
 	locked    lockedRecords
 	feed      *feed
+	start     atomic.Pointer[position] // see checkStart; nil until it is known
 
 	calls inflight.Calls // the calls that Close waits for
 }

@@ -12,6 +12,8 @@ import (
 var (
 	_ snapshot.Source = (*Store)(nil)
 	_ snapshot.Source = (*part)(nil)
+
+	_ snapshot.Renumberer = (*part)(nil)
 )
 
 // Snapshot takes a snapshot of each part, one after the other: every part is shown as of one moment, and
@@ -169,4 +171,14 @@ func merge[T any](all []iter.Seq2[T, error], before func(a, b T) bool, yield fun
 		}
 		heads[first].element, heads[first].err, heads[first].ok = next[first]()
 	}
+}
+
+// StartAfter passes the part's own share of a cursor to its engine.
+func (p *part) StartAfter(ctx context.Context, end dibs.Cursor) (dibs.Cursor, error) {
+	engine, ok := p.engine.(snapshot.Renumberer)
+	at, err := p.table.decode(end)
+	if !ok || err != nil || at[p.index] == "" {
+		return "", nil //nolint:nilerr // it is a cursor of other parts
+	}
+	return leased(ctx, p, func() (dibs.Cursor, error) { return engine.StartAfter(ctx, at[p.index]) })
 }

@@ -92,6 +92,9 @@ func (q *queries) Events(ctx context.Context, query dibs.EventQuery) (found []di
 		if err != nil {
 			return err
 		}
+		if err := checkStart(ctx, run, after); err != nil {
+			return err
+		}
 		st, args := selectEvents, []any{after, int64(query.Limit)}
 		if !query.Name.IsZero() {
 			st, args = selectHistory, []any{query.Name[:], after, int64(query.Limit)}

@@ -10,7 +10,10 @@ import (
 	"github.com/calldibs/dibs/internal/snapshot"
 )
 
-var _ snapshot.Source = (*Store)(nil)
+var (
+	_ snapshot.Source     = (*Store)(nil)
+	_ snapshot.Renumberer = (*Store)(nil)
+)
 
 // Snapshot begins a read transaction on a connection of its own. In WAL mode it delays no writer;
 // while it is open, the WAL file grows by what is written.
@@ -130,4 +133,38 @@ func (v *view) Load(ctx context.Context, refs []dibs.Ref) (records []dibs.Record
 		return err
 	})
 	return records, err
+}
+
+// StartAfter makes the numbers of events begin behind those of another feed.
+func (s *Store) StartAfter(ctx context.Context, end dibs.Cursor) (dibs.Cursor, error) {
+	seq, err := parseCursor(end)
+	if err != nil {
+		return "", nil //nolint:nilerr // it is of another kind of engine
+	}
+	if err := s.calls.Begin(ctx); err != nil {
+		return "", err
+	}
+	defer s.calls.End()
+	conn, err := s.writer.take(ctx)
+	if err != nil {
+		return "", dibs.Unavailable(err)
+	}
+	defer s.writer.put(conn)
+	return end, unavailable(conn.exec(ctx, keepEnds, int64(0), seq+1)) // an empty store has no other ends
+}
+
+var selectStart = newStatement(`SELECT CAST(data AS TEXT) FROM dibs_documents WHERE kind = ? AND id = ?`)
+
+// checkStart refuses a number from before the feed of another store was put into this one.
+func checkStart(ctx context.Context, run runner, seq int64) error {
+	if seq == 0 {
+		return nil
+	}
+	return run.query(ctx, selectStart, []any{string(snapshot.KindStart), snapshot.StartRef.ID[:]}, func(row []driver.Value) error {
+		start, err := parseCursor(dibs.Cursor(asText(row[0])))
+		if err == nil && seq <= start {
+			err = snapshot.ErrFormerCursor(cursorOf(seq))
+		}
+		return err
+	})
 }

@@ -50,6 +50,7 @@ __all__ = [
     "Holder",
     "HoldError",
     "Holding",
+    "Imported",
     "Key",
     "Name",
     "NameCount",
@@ -251,6 +252,15 @@ class Result:
     quarantined: Optional[List[str]] = None
     pending: Optional[bool] = None
     events: Optional[List["Event"]] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Imported:
+    """What became of a name that was brought from another system: ``imported``, ``unchanged`` or ``refused``."""
+
+    outcome: str
+    name: Optional[Name] = None
+    refused: Optional[Failure] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -737,6 +747,15 @@ class Dibs:
         fenced = all(c["op"] in ("reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release") for c in sent)
         return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=fenced, reads=dry_run)["results"])
 
+    def import_names(self, names: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Imported]:
+        """Brings names from another system, up to 1,000, each by itself. Repeating it changes nothing. The caller needs the right ``import``.
+
+        A name is a dict with ``namespace``, ``value`` and ``entity``, and if you like ``alias_of``, ``since``,
+        ``correlation_id``, ``meta`` and ``override_reserved``.
+        """
+        body = {"dryRun": dry_run, "names": [_body(**name) for name in names]}
+        return _read_list(Imported, self._post("/v1/imports", body, repeatable=True, reads=dry_run)["results"])
+
     def check(self, namespace: str, value: str, *, suggest: Optional[int] = None) -> Availability:
         """Says whether a value could be reserved. It is a snapshot, not a promise: to get a name, reserve it."""
         return self.check_all(namespace, [value], suggest=suggest)[0]
@@ -1147,6 +1166,10 @@ class AsyncDibs:
     async def apply(self, commands: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Result]:
         """See :meth:`Dibs.apply`."""
         return await asyncio.to_thread(self._dibs.apply, commands, dry_run=dry_run)
+
+    async def import_names(self, names: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Imported]:
+        """See :meth:`Dibs.import_names`."""
+        return await asyncio.to_thread(self._dibs.import_names, names, dry_run=dry_run)
 
     async def check(self, namespace: str, value: str, *, suggest: Optional[int] = None) -> Availability:
         """See :meth:`Dibs.check`."""

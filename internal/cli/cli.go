@@ -98,7 +98,7 @@ func (s *session) root() *cobra.Command {
 		s.rename(), s.transfer(), s.swap(), s.decommission(), s.apply(),
 		s.entity(), s.archive(), s.restore(), s.delete(),
 		s.check(), s.resolve(), s.get(), s.list(), s.history(), s.whoHeld(), s.events(), s.stats(),
-		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.copyCommand(), s.moveScopes(), s.importCommand(), s.verifyCommand(), s.benchCommand(),
+		s.serve(), s.keysCommand(), s.webhookCommand(), s.configCommand(), s.backup(), s.copyCommand(), s.moveScopes(), s.importCommand(), s.exportCommand(), s.dumpCommand(), s.loadCommand(), s.verifyCommand(), s.benchCommand(),
 		s.sweep(), s.suspects(), s.settle(), s.rekey(), s.recanonicalize(), s.clockCommand(), s.forget(),
 		s.demo(), s.demoCustomer(), s.torture(), s.version(), s.manual(),
 	)

@@ -9,6 +9,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/engine"
+	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -31,6 +32,9 @@ var knownErrors = []struct {
 	status int
 	code   string
 }{
+	{engine.ErrIncomplete, ExitRefused, http.StatusConflict, "INCOMPLETE_STORE"},
+	{snapshot.ErrNotEmpty, ExitRefused, http.StatusConflict, "NOT_EMPTY"},
+	{snapshot.ErrOtherSource, ExitRefused, http.StatusConflict, "NOT_EMPTY"},
 	{engine.ErrNoStore, ExitNotFound, http.StatusNotFound, "NO_STORE"},
 	{dibs.ErrBadCursor, ExitRefused, http.StatusUnprocessableEntity, "INVALID_CURSOR"},
 	{dibs.ErrUnsupported, ExitRefused, http.StatusNotImplemented, "UNSUPPORTED"},

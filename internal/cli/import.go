@@ -225,22 +225,16 @@ func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measur
 
 // keepStdin copies stdin to a temporary file: a plan reads it first, and then the import.
 func (i *importing) keepStdin() (remove func(), err error) {
-	file, err := os.CreateTemp("", "dibs-import-*")
-	if err != nil {
-		return nil, fmt.Errorf("keeping stdin in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
-	}
-	remove = func() { _ = os.Remove(file.Name()) }
 	end := new(lastByte)
-	_, err = io.Copy(io.MultiWriter(file, end), i.session.Stdin)
-	if err = errors.Join(err, file.Close()); err != nil {
-		remove()
-		return nil, fmt.Errorf("keeping stdin in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
+	kept, remove, err := keepInput(io.TeeReader(i.session.Stdin, end))
+	if err != nil {
+		return nil, err
 	}
 	if cut := *end != '\n' && *end != 0; cut && i.format != "jsonl" && i.format != "ndjson" { // half an object is no object
 		remove()
 		return nil, usage("stdin ends in the middle of a line, so the program that writes it may have failed; nothing was imported. End the last line with a newline")
 	}
-	i.file = file.Name()
+	i.file = kept
 	return remove, nil
 }
 

@@ -32,6 +32,7 @@ type progress struct {
 	session *session
 	what    string
 	size    *measuredFile // nil if the size is not known
+	total   int           // of the rows; 0 if it is not known
 	began   time.Time
 	shown   time.Time
 
@@ -82,8 +83,12 @@ func (p *progress) tell(r dibsimport.Report) { p.show(r.Rows, "rows", r) }
 func (p *progress) show(done int, of string, detail any) {
 	rate := thousands(int(float64(done) / time.Since(p.began).Seconds()))
 	if p.bar != nil {
-		if p.size != nil {
+		switch {
+		case p.size != nil:
 			p.tracker.SetValue(min(p.size.read.Load(), p.size.size-1))
+		case p.total > 0:
+			p.tracker.UpdateTotal(int64(p.total))
+			p.tracker.SetValue(int64(min(done, p.total-1)))
 		}
 		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s %s, %s/s", p.what, thousands(done), of, rate))
 		return
@@ -99,15 +104,20 @@ func (p *progress) show(done int, of string, detail any) {
 		}{p.what, detail}, "")
 		return
 	}
-	fmt.Fprintf(p.session.Stderr, "%s: %s %s, %s/s%s\n", p.what, thousands(done), of, rate, p.left())
+	fmt.Fprintf(p.session.Stderr, "%s: %s %s, %s/s%s\n", p.what, thousands(done), of, rate, p.left(done))
 }
 
 // left estimates how long the rest takes.
-func (p *progress) left() string {
-	if p.size == nil || p.size.read.Load() == 0 {
+func (p *progress) left(done int) string {
+	var share float64
+	switch {
+	case p.size != nil && p.size.read.Load() > 0:
+		share = float64(p.size.read.Load()) / float64(p.size.size)
+	case p.total > 0 && done > 0:
+		share = float64(done) / float64(p.total)
+	default:
 		return ""
 	}
-	share := float64(p.size.read.Load()) / float64(p.size.size)
 	left := time.Duration(float64(time.Since(p.began)) * (1 - share) / share)
 	return ", " + span(left.Round(time.Second)) + " left"
 }

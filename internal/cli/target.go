@@ -96,7 +96,7 @@ func (s *session) target() (Target, error) {
 
 // creating are the commands that begin a registry: all others need one that is there, and a
 // misspelt path must not make an empty one.
-var creating = []string{"reserve", "reserve-first", "claim", "rename", "apply", "import", "keys create", "webhook add", "bench", "bench load"}
+var creating = []string{"reserve", "reserve-first", "claim", "rename", "apply", "import", "load", "keys create", "webhook add", "bench", "bench load"}
 
 func (s *session) creates() bool {
 	if s.running == nil {

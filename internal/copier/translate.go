@@ -22,7 +22,7 @@ func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Curs
 		if err != nil {
 			return nil, err
 		}
-		if _, err := webhook.Translate(r.(*dibs.Document), func(cursor dibs.Cursor) (dibs.Cursor, error) {
+		if _, err := webhook.WithCursors(r.(*dibs.Document), webhook.EachCursor(func(cursor dibs.Cursor) (dibs.Cursor, error) {
 			if seen[cursor] {
 				return cursor, nil
 			}
@@ -30,7 +30,7 @@ func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Curs
 			next, err := nextCursor(ctx, c.source, cursor)
 			wanted[next] = append(wanted[next], cursor)
 			return cursor, err
-		}); err != nil {
+		})); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func nextCursor(ctx context.Context, store dibs.Store, cursor dibs.Cursor) (dibs
 // none, and such a document waits.
 func (c *copying) translated(step Step, d *dibs.Document) (dibs.Record, error) {
 	waits := false
-	moved, err := webhook.Translate(d, func(cursor dibs.Cursor) (dibs.Cursor, error) {
+	moved, err := webhook.WithCursors(d, webhook.EachCursor(func(cursor dibs.Cursor) (dibs.Cursor, error) {
 		if step != Comparing {
 			waits = true
 			return "", nil
@@ -60,7 +60,7 @@ func (c *copying) translated(step Step, d *dibs.Document) (dibs.Record, error) {
 			return "", fmt.Errorf("the cursor %s of a webhook was not found in the feed: %w", cursor, ErrDiffers)
 		}
 		return to, nil
-	})
+	}))
 	if err != nil || waits {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/copier"
+	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/routestore"
 )
 
@@ -27,10 +29,12 @@ type Layout struct {
 	Store  string // the address
 	Routes []Route
 	// Keep refuses to change the stored routes; see [routestore.Config].
-	Keep   bool
+	Keep bool
 	// Move moves scopes to the stores that the routes give them to; see [routestore.Config].
-	Move   bool
-	Logger *slog.Logger // nil means none
+	Move bool
+	// Incomplete opens also a store that is being filled from an archive.
+	Incomplete bool
+	Logger     *slog.Logger // nil means none
 	// Watch, if set, gets each open store, and returns the store to use instead. The name is
 	// empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
@@ -65,6 +69,9 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		}
 		var store *routestore.Store
 		if store, err = routestore.Open(ctx, cfg); err == nil {
+			if err = layout.checkComplete(ctx, store); err != nil {
+				return nil, errors.Join(err, store.Close())
+			}
 			return store, nil
 		}
 		if len(layout.Routes) == 0 {
@@ -93,6 +100,21 @@ func openWhole(ctx context.Context, address string) (dibs.Store, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
+}
+
+// ErrIncomplete is the error for a store that has a part of an archive.
+var ErrIncomplete = errors.New("the store is not complete: it is being filled from an archive; run the same dibs load again, until it is done")
+
+func (l Layout) checkComplete(ctx context.Context, store dibs.Partitioned) error {
+	if l.Incomplete {
+		return nil
+	}
+	for _, part := range store.Parts() {
+		if loading, err := snapshot.IsLoading(ctx, part.Store); err != nil || loading {
+			return cmp.Or(err, ErrIncomplete)
+		}
+	}
+	return nil
 }
 
 // routes returns the routes and that of the default store.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/bisect"
+	"github.com/calldibs/dibs/internal/snapshot"
 )
 
 // diagnoser is an optional interface of engines that know why a commit is not answered.
@@ -183,7 +183,7 @@ var (
 	_ dibs.Parallel = (*engine)(nil)
 
 	_ snapshot.Source = (*engine)(nil)
-	_ dibs.Seeker   = (*engine)(nil)
+	_ dibs.Seeker     = (*engine)(nil)
 )
 
 // reading makes a call that only reads, unless the engine is known to be unreachable.

@@ -71,17 +71,18 @@ func TableOf(kind dibs.Kind) Table {
 
 // The kinds of documents that belong to a store, and not to the registry in it.
 const (
-	KindRoutes   dibs.Kind = "routes"  // which scopes the store has as one of several parts
-	KindProbe    dibs.Kind = "probe"   // that the store can be written to
-	KindProgress dibs.Kind = "loading" // how far a [Writer] has got: the store is not complete
-	KindCopy     dibs.Kind = "copy"    // how far a copy into the store has got
+	KindRoutes   dibs.Kind = "routes"    // which scopes the store has as one of several parts
+	KindProbe    dibs.Kind = "probe"     // that the store can be written to
+	KindProgress dibs.Kind = "loading"   // how far a [Writer] has got: the store is not complete
+	KindCopy     dibs.Kind = "copy"      // how far a copy into the store has got
+	KindStart    dibs.Kind = "feedstart" // the end of the feed that a [Writer] continued: see [Renumberer]
 )
 
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
 func IsLocal(record dibs.Record) bool {
 	switch record.Ref().Kind {
-	case KindRoutes, KindProbe, KindProgress, KindCopy, dibs.KindFence:
+	case KindRoutes, KindProbe, KindProgress, KindStart, KindCopy, dibs.KindFence:
 		return true
 	}
 	return false

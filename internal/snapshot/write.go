@@ -20,11 +20,35 @@ var (
 	ErrOtherSource = errors.New("the target has a part of something else, which was being written into it")
 )
 
-// ProgressRef is the ref of the document that says how far a [Writer] has got.
-var ProgressRef = func() dibs.Ref {
-	sum := sha256.Sum256([]byte(KindProgress))
-	return dibs.Ref{Kind: KindProgress, ID: dibs.ID(sum[:16])}
-}()
+// Renumberer is an optional interface of engines. A store that is filled with the feed of another one
+// gives new cursors to the events. Those of the other store must not be mistaken for its own: a reader
+// would skip events, or get some again.
+type Renumberer interface {
+	// StartAfter makes an empty store number its events, and its Latest, behind a cursor of another
+	// store. It returns
+	// the cursor up to which this engine must refuse all others with [dibs.ErrBadCursor]: the Writer
+	// stores it under [StartRef]. It is empty if no cursor of the other store looks like one of this
+	// engine.
+	StartAfter(ctx context.Context, end dibs.Cursor) (start dibs.Cursor, err error)
+}
+
+var (
+	// ProgressRef is the ref of the document that says how far a [Writer] has got.
+	ProgressRef = refOf(KindProgress)
+	// StartRef is the ref of the document with the cursor that [Renumberer.StartAfter] returned.
+	StartRef = refOf(KindStart)
+)
+
+// ErrFormerCursor returns the error for a cursor of the store that a registry was in before.
+func ErrFormerCursor(cursor dibs.Cursor) error {
+	return fmt.Errorf("%w: %q is from the store that this registry was in before it was loaded here", dibs.ErrBadCursor, string(cursor))
+}
+
+// refOf returns the ref of the one document of a kind.
+func refOf(kind dibs.Kind) dibs.Ref {
+	sum := sha256.Sum256([]byte(kind))
+	return dibs.Ref{Kind: kind, ID: dibs.ID(sum[:16])}
+}
 
 // progress is the content of that document.
 type progress struct {
@@ -47,30 +71,42 @@ type Writer struct {
 }
 
 // NewWriter returns a writer into a store that is empty, or has the beginning of the same source. The
-// source's name must change when one of its items does.
-func NewWriter(ctx context.Context, store dibs.Store, source string) (*Writer, error) {
+// source's name must change when one of its items does. End is the end of its feed.
+func NewWriter(ctx context.Context, store dibs.Store, source string, end dibs.Cursor) (*Writer, error) {
 	w := &Writer{source: source, partOf: func(string) int { return 0 }}
 	parts := []dibs.Part{{Store: store}}
 	if p, ok := store.(dibs.Partitioned); ok {
 		parts, w.partOf = p.Parts(), p.PartOf
 	}
+	began := false
 	for _, p := range parts {
 		own := &partWriter{store: p.Store, limit: maxItems}
 		var err error
 		if own.stored, err = readProgress(ctx, p.Store); err != nil {
 			return nil, err
 		}
+		if began = began || own.stored.rev > 0; own.stored.rev > 0 && own.stored.Source != source {
+			return nil, fmt.Errorf("%w: go on with that, or choose an empty target", ErrOtherSource)
+		}
+		w.parts = append(w.parts, own)
+	}
+	for i, own := range w.parts {
+		if own.stored.rev > 0 {
+			continue
+		}
+		if len(parts) == 1 {
+			parts[i].Name = "" // there is no other
+		}
+		err := checkEmpty(ctx, parts[i])
 		switch {
-		case own.stored.rev == 0:
-			err = checkEmpty(ctx, p)
-		case own.stored.Source != source:
-			err = fmt.Errorf("%w: go on with that, or choose an empty target", ErrOtherSource)
+		case err == nil:
+			err = own.begin(ctx, source, end)
+		case began && errors.Is(err, ErrNotEmpty):
+			own.stored.Items, err = math.MaxInt, nil // the last writer had finished it, and not yet the others
 		}
 		if err != nil {
 			return nil, err
 		}
-		own.stored.Source = source
-		w.parts = append(w.parts, own)
 	}
 	return w, nil
 }
@@ -119,20 +155,19 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Finish commits what was added, with last changes to documents, and marks the store as complete. Each
-// document replaces the one of its ref.
-func (w *Writer) Finish(ctx context.Context, documents ...*dibs.Document) error {
+// Finish commits what was added, and marks the store as complete.
+func (w *Writer) Finish(ctx context.Context) error {
 	if err := w.Flush(ctx); err != nil {
 		return err
 	}
-	for i, p := range w.parts {
-		var own []*dibs.Document
-		for _, d := range documents {
-			if w.partOf(d.Scope) == i {
-				own = append(own, d)
-			}
+	for _, p := range w.parts {
+		if p.stored.rev == 0 {
+			continue // it is finished already
 		}
-		if err := p.finish(ctx, own); err != nil {
+		if _, err := p.try(ctx, dibs.Group{
+			Reads:  []dibs.Read{{Ref: ProgressRef, Rev: p.stored.rev}},
+			Writes: []dibs.Write{{Record: p.stored.document(), Delete: true}},
+		}, &progress{}); err != nil {
 			return err
 		}
 	}
@@ -159,6 +194,23 @@ type partWriter struct {
 	limit  int // how many items a commit may have
 	items  []item
 	bytes  int
+}
+
+// begin stores that the writer has begun.
+func (p *partWriter) begin(ctx context.Context, source string, end dibs.Cursor) error {
+	p.stored.Source = source
+	var g dibs.Group
+	if r, ok := p.store.(Renumberer); ok && end != "" {
+		start, err := r.StartAfter(ctx, end)
+		if err != nil {
+			return err
+		}
+		if start != "" {
+			add(&g, &dibs.Document{Kind: KindStart, ID: StartRef.ID, Rev: 1, Label: string(KindStart), Data: []byte(start)}, 0)
+		}
+	}
+	_, err := p.commit(ctx, g, 0)
+	return err
 }
 
 func (p *partWriter) add(ctx context.Context, it item) error {
@@ -273,27 +325,6 @@ func (p *partWriter) try(ctx context.Context, group dibs.Group, next *progress) 
 			return dibs.Stale, errors.Join(err, waited)
 		}
 	}
-}
-
-// finish writes documents and removes the progress.
-func (p *partWriter) finish(ctx context.Context, documents []*dibs.Document) error {
-	var g dibs.Group
-	for _, d := range documents {
-		add(&g, d, d.Rev)
-	}
-	if p.stored.rev == 0 {
-		if len(documents) == 0 {
-			return nil
-		}
-		return errors.New("documents to change in a target that has none")
-	}
-	g.Reads = append(g.Reads, dibs.Read{Ref: ProgressRef, Rev: p.stored.rev})
-	g.Writes = append(g.Writes, dibs.Write{Record: p.stored.document(), Delete: true})
-	outcome, err := p.try(ctx, g, &progress{})
-	if err == nil && outcome == dibs.TooLarge {
-		err = errors.New("too many documents to change at once for the target")
-	}
-	return err
 }
 
 func (p progress) document() *dibs.Document {

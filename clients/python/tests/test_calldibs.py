@@ -158,6 +158,23 @@ class Verbs(Case):
         taken = dibs.check("slug", value, suggest=2)
         self.assertEqual((taken.available, taken.reason, len(taken.suggestions)), (False, "in_use", 2))
 
+    def test_import(self):
+        a, b, owner = fresh(), fresh(), Entity("user", fresh())
+        since = datetime.datetime(2020, 5, 1, tzinfo=datetime.timezone.utc)
+        names = [
+            {"namespace": "slug", "value": b, "entity": owner, "since": since},
+            {"namespace": "slug", "value": a, "entity": owner, "alias_of": b},
+            {"namespace": "slug", "value": b, "entity": Entity("user", fresh())},
+        ]
+        outcomes = [i.outcome for i in dibs.import_names(names[:1], dry_run=True)]
+        self.assertEqual((outcomes, dibs.name("slug", b)), (["imported"], None))
+        done = dibs.import_names(names)
+        self.assertEqual([i.outcome for i in done], ["imported", "imported", "refused"])
+        self.assertEqual((done[0].name.entity, done[0].name.confirmed_at), (owner, since))
+        self.assertEqual((done[1].name.state, done[2].name, done[2].refused.code), ("alias", None, "NAME_TAKEN"))
+        self.assertEqual([i.outcome for i in dibs.import_names(names)], ["unchanged", "unchanged", "refused"])
+        self.assertEqual(dibs.resolve("slug", a).to, b)
+
     def test_keys(self):
         own = Server()
         self.addCleanup(own.stop)
