@@ -34,6 +34,9 @@ BENCHFLAGS ?=
 NAMES     ?= 10000000
 GROWTHDIR ?= /tmp/dibs-growth
 
+# How many names make import-bench imports.
+IMPORTS ?= 2000000
+
 # How many histories make histories checks on each engine.
 HISTORIES ?= 1000
 
@@ -150,6 +153,11 @@ fuzz-requests:
 ## bench: the goals, each compared with its peer; a run of all goals is written to bench/results.json
 bench: deps
 	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
+
+## import-bench: how long dibs import takes for IMPORTS names, beside COPY into a bare table (goal S11)
+.PHONY: import-bench
+import-bench: deps
+	$(GO) test -timeout 120m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -only S11 -imports $(IMPORTS) $(BENCHFLAGS)
 
 ## growth: the goals at NAMES names on SQLite and PostgreSQL, written to bench/growth.json. Ten million take
 ## about an hour; the data stays in GROWTHDIR, and a run that was stopped continues there

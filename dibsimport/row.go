@@ -75,6 +75,9 @@ type MappingError struct {
 
 // Error says what is missing, and which columns there are.
 func (e *MappingError) Error() string {
+	if len(e.Columns) == 1 && strings.ContainsAny(e.Columns[0], ";|\t") {
+		return fmt.Sprintf("%s; the only column is %q: separate columns by commas, or by tabs with --format tsv", e.Problem, e.Columns[0])
+	}
 	return e.Problem + "; the columns are " + strings.Join(e.Columns, ", ")
 }
 

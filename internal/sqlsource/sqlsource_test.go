@@ -155,3 +155,50 @@ func read(t *testing.T, at, query string) ([]dibsimport.Record, error) {
 		all = append(all, record)
 	}
 }
+
+// Values of all usual types become text. NULL is no value.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		query string
+		want  []string // in the order of the columns a, b, c, …
+		bad   string   // a query whose value is no text
+	}{
+		"PostgreSQL": {
+			`SELECT 7::smallint a, 7.50::numeric b, 1.5::float8 c, true d, 'x'::varchar e, '3f2504e0-4f89-11d3-9a0c-0305e82c3301'::uuid f,
+				'2020-03-01'::date g, '2020-03-01 10:00+02'::timestamptz h, NULL::text i, '{"a": 1}'::jsonb j, 'y'::bytea k`,
+			[]string{"7", "7.50", "1.5", "true", "x", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "2020-03-01T00:00:00Z", "2020-03-01T08:00:00Z", "", `{"a": 1}`, "y"},
+			`SELECT 1 AS a, '\xff00'::bytea AS b`,
+		},
+		"MariaDB": {
+			`SELECT CAST(7 AS INT) a, CAST(7.5 AS DECIMAL(5, 2)) b, 1.5e0 c, TRUE d, 'x' e, CAST('3f2504e0-4f89-11d3-9a0c-0305e82c3301' AS UUID) f,
+				DATE '2020-03-01' g, TIMESTAMP '2020-03-01 08:00:00' h, NULL i, JSON_OBJECT('a', 1) j, CAST('y' AS BINARY) k`,
+			[]string{"7", "7.50", "1.5", "1", "x", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "2020-03-01T00:00:00Z", "2020-03-01T08:00:00Z", "", `{"a": 1}`, "y"},
+			`SELECT 1 AS a, UNHEX('ff00') AS b`,
+		},
+		"SQLite": {
+			`SELECT 7 a, '7.50' b, 1.5 c, TRUE d, 'x' e, '3f2504e0-4f89-11d3-9a0c-0305e82c3301' f, date('2020-03-01') g, datetime('2020-03-01 08:00:00') h,
+				NULL i, json_object('a', 1) j, CAST('y' AS BLOB) k`,
+			[]string{"7", "7.50", "1.5", "1", "x", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "2020-03-01", "2020-03-01 08:00:00", "", `{"a":1}`, "y"},
+			`SELECT 1 AS a, x'ff00' AS b`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := databases[name](t)
+			records, err := read(t, at, c.query)
+			if err != nil || len(records) != 1 {
+				t.Fatal(records, err)
+			}
+			for i, want := range c.want {
+				column := string(rune('a' + i))
+				if got := records[0].Fields[column]; got != want {
+					t.Errorf("%s is %q, want %q", column, got, want)
+				}
+			}
+			if _, err := read(t, at, c.bad); err == nil || !strings.Contains(err.Error(), "row 1, column b: it is not UTF-8") {
+				t.Error(err)
+			}
+		})
+	}
+}
