@@ -219,7 +219,7 @@ test-packages: $(NFPM)
 		$(GO) run ./internal/release -nfpm $(NFPM) -snapshot -version $$version -targets $(subst _,/,$(HERE)) -out $(PACKAGES)/$$version || exit 1; \
 	done
 	DIBS_TEST_PACKAGES=$(PACKAGES)/0.0.9/dibs_0.0.9_$(HERE).deb:$(PACKAGES)/0.1.0/dibs_0.1.0_$(HERE).deb \
-		$(GO) test -count 1 -timeout 5m -v ./packaging
+		$(GO) test -count 1 -timeout 10m -v ./packaging
 
 ## first-minute: how long it takes from an archive to a confirmed name and the dashboard, and from a clone with an
 ## empty build cache to the demo
