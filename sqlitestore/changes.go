@@ -39,7 +39,8 @@ func (c *changes) add(g *dibs.Group) error {
 		if err != nil {
 			return err
 		}
-		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID}); ref.Kind {
+		table := tableOf(ref.Kind)
+		switch r := (row{Row: data, columns: table.Columns, id: ref.ID, sum: table.sum(data)}); ref.Kind {
 		case dibs.KindName:
 			c.names = append(c.names, r)
 			if w.Yields {
@@ -67,7 +68,7 @@ var (
 
 	insertEvents = insert("dibs_events", []string{"seq", "kind", "at", "name", "prev", "rev", "body", "id", "namespace"}, "")
 
-	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
+	updateLastEvent = newStatement(`UPDATE dibs_names SET sum = sum + ?1 - ifnull(last_event, 0), last_event = ?1 WHERE n = ?2`)
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {
