@@ -182,6 +182,7 @@ const (
 	CauseNoAnswer    Cause = "no answer from the database"
 	CauseDiskFull    Cause = "disk full"
 	CauseDiskFails   Cause = "disk failure"
+	CauseDamaged     Cause = "database damaged"
 	CauseReadOnly    Cause = "database read-only"
 	CauseStandby     Cause = "synchronous standby missing"
 	CauseConnections Cause = "too many database connections"

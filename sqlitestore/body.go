@@ -83,8 +83,8 @@ func (b *bodyEncoder) snapshot(first protowire.Number, s *dibs.Snapshot, at dibs
 
 // encodeBody encodes what has no column. If the event's name has a row, the row has the canonical
 // form for all its events.
-func encodeBody(e *dibs.Event, hasRow bool) []byte {
-	b := make(bodyEncoder, 0, 64)
+func encodeBody(e *dibs.Event, hasRow bool, seq int64) []byte {
+	b := make(bodyEncoder, sealSize, 64+sealSize)
 	b.snapshot(bodyBefore, &e.Before, e.At)
 	b.snapshot(bodyAfter, &e.After, e.At)
 	if !hasRow {
@@ -106,6 +106,7 @@ func encodeBody(e *dibs.Event, hasRow bool) []byte {
 	if len(e.Meta) > 0 {
 		b.meta(e.Meta)
 	}
+	seal(b, e, seq)
 	return b
 }
 
@@ -118,12 +119,16 @@ func (b *bodyEncoder) meta(meta map[string]string) {
 
 // decodeBody sets the fields that encodeBody encoded. All others must be set: the canonical form
 // too, if it is in a row.
-func decodeBody(e *dibs.Event, data []byte) error {
+func decodeBody(e *dibs.Event, data []byte, seq int64) error {
+	data, err := unseal(data, e, seq)
+	if err != nil {
+		return err
+	}
 	var key string
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeField(data)
 		if n < 0 {
-			return fmt.Errorf("the event of %s with revision %d is damaged: %w", e.ID, e.Rev, protowire.ParseError(n))
+			return fmt.Errorf("%w: event %d, of name %s: %w", ErrDamaged, seq, e.ID, protowire.ParseError(n))
 		}
 		_, _, tag := protowire.ConsumeTag(data)
 		var number uint64

@@ -39,8 +39,8 @@ func (c *changes) add(g *dibs.Group) error {
 		if err != nil {
 			return err
 		}
-		isNew := c.records[recordKey{ref.Kind, ref.ID}].rev == 0
-		switch r := (row{Row: data, columns: tableOf(ref.Kind).Columns, id: ref.ID, isNew: isNew}); ref.Kind {
+		isNew, table := c.records[recordKey{ref.Kind, ref.ID}].rev == 0, tableOf(ref.Kind)
+		switch r := (row{Row: data, columns: table.Columns, id: ref.ID, isNew: isNew, sum: table.sum(data)}); ref.Kind {
 		case dibs.KindName:
 			c.names = append(c.names, r)
 			if w.Yields {
@@ -68,7 +68,7 @@ var (
 
 	insertEvents = insert("dibs_events", []string{"seq", "kind", "at", "name", "prev", "rev", "body", "id", "namespace"}, "")
 
-	updateLastEvent = newStatement(`UPDATE dibs_names SET last_event = ? WHERE n = ?`)
+	updateLastEvent = newStatement(`UPDATE dibs_names SET sum = sum + ?1 - ifnull(last_event, 0), last_event = ?1 WHERE n = ?2`)
 )
 
 func (c *changes) write(ctx context.Context, run runner) error {

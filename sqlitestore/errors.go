@@ -19,6 +19,10 @@ var (
 	// ErrForeignDatabase is returned for an SQLite database of another program.
 	ErrForeignDatabase = errors.New("sqlitestore: the database has tables, but none of Dibs: give another path, or set Config.Shared to put the tables of Dibs beside them")
 
+	// ErrDamaged is returned for a file that a disk, a crash or another program has damaged, and
+	// by reads of a damaged record. Restore a backup.
+	ErrDamaged = errors.New("sqlitestore: the file is damaged: restore a backup")
+
 	// ErrNewerSchema is returned for a database of a newer version of Dibs.
 	ErrNewerSchema = errors.New("sqlitestore: a newer version of Dibs has written this database: update this program")
 )
@@ -47,6 +51,9 @@ func unavailable(err error) error {
 	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
+	if errors.Is(err, ErrDamaged) {
+		return dibs.Unavailable(err).Because(dibs.CauseDamaged)
+	}
 	return dibs.Unavailable(err).Because(causes[primaryCode(err)])
 }
 
@@ -59,6 +66,8 @@ var causes = map[int]dibs.Cause{
 	sqlite3.SQLITE_BUSY:     dibs.CauseLocked,
 	sqlite3.SQLITE_LOCKED:   dibs.CauseLocked,
 	sqlite3.SQLITE_CANTOPEN: dibs.CauseNoAnswer,
+	sqlite3.SQLITE_CORRUPT:  dibs.CauseDamaged,
+	sqlite3.SQLITE_NOTADB:   dibs.CauseDamaged,
 }
 
 // commitError classifies an error of COMMIT itself.
@@ -99,6 +108,8 @@ func openError(path string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %q", ErrNotDatabase, path)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: %q: %w", ErrDamaged, path, err)
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("sqlitestore: cannot write to %q: make the file and its folder writable for this process: %w", path, err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
@@ -106,7 +117,7 @@ func openError(path string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("sqlitestore: %q is locked by another process: end its transaction, or raise Config.BusyTimeout: %w", path, err)
 	}
-	for _, known := range []error{ErrForeignDatabase, ErrNewerSchema, ErrNotDatabase} {
+	for _, known := range []error{ErrForeignDatabase, ErrNewerSchema, ErrNotDatabase, ErrDamaged} {
 		if errors.Is(err, known) {
 			return fmt.Errorf("%w: %q", err, path)
 		}

@@ -28,7 +28,7 @@ func (e *eventRow) appendTo(args []any) []any {
 			id = e.ID[:]
 		}
 	}
-	body := encodeBody(e.Event, e.name != 0)
+	body := encodeBody(e.Event, e.name != 0, e.seq)
 	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev), int64(e.Rev), body, id, namespace)
 }
 
@@ -41,7 +41,7 @@ func (c *changes) redact(ctx context.Context, run runner) error {
 		if err != nil {
 			return err
 		}
-		if err := run.exec(ctx, redactEvent, encodeBody(e, false), encodeBody(e, true), seq); err != nil {
+		if err := run.exec(ctx, redactEvent, encodeBody(e, false, seq), encodeBody(e, true, seq), seq); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func scanEvent(row []driver.Value) (dibs.Event, error) {
 	}
 	copy(e.ID[:], asBytes(row[3]))
 	e.Canonical = asText(row[7])
-	return e, decodeBody(&e, asBytes(row[6]))
+	return e, decodeBody(&e, asBytes(row[6]), asInt(row[0]))
 }
 
 // eventsFrom reads events, with columns from the rows of their names.
@@ -101,6 +101,9 @@ func (q *queries) Events(ctx context.Context, query dibs.EventQuery) (found []di
 		}
 		err = run.query(ctx, st, args, func(row []driver.Value) error {
 			e, err := scanEvent(row)
+			if err == nil && e.ID != query.Name && !query.Name.IsZero() {
+				err = damaged("the history of name %s", query.Name)
+			}
 			found = append(found, e)
 			return err
 		})

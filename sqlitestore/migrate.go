@@ -19,7 +19,7 @@ const holdsWithKeys = `
 	CREATE INDEX dibs_names_held ON dibs_names (due, namespace, canonical) WHERE state = 'held';`
 
 // migrations are the scripts: number n brings the schema from version n-1 to n.
-var migrations = []string{schema, holdsWithKeys}
+var migrations = []string{schema, holdsWithKeys, addSums}
 
 var (
 	selectTables  = newStatement(`SELECT count(*), coalesce(sum(name = 'dibs_schema'), 0) FROM sqlite_schema`)

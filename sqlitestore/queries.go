@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -65,7 +66,14 @@ func (q *queries) Owned(ctx context.Context, scope string, entity dibs.Entity, l
 	id := dibs.EntityID(scope, entity)
 	return collect(ctx, q, selectOwned, []any{id[:], int64(limit)}, func(row []driver.Value) (*dibs.NameRecord, error) {
 		record, err := names.scan(row)
-		return record.(*dibs.NameRecord), err
+		if err != nil {
+			return nil, err
+		}
+		name := record.(*dibs.NameRecord)
+		if name.Scope != scope || name.Owner != entity {
+			return nil, damaged("the index of the names of %s", entity)
+		}
+		return name, nil
 	})
 }
 
@@ -117,6 +125,9 @@ func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (rec
 			table := tableOf(kind)
 			return run.query(ctx, st, args, func(row []driver.Value) error {
 				record, err := table.scan(row)
+				if err == nil && !isAmong(record.Ref().ID, args) {
+					err = damaged("an index of %s", table.Name)
+				}
 				records = append(records, record)
 				return err
 			})
@@ -128,4 +139,12 @@ func loadRefs(ctx context.Context, run runner, refs []dibs.Ref, begin bool) (rec
 		err = read()
 	}
 	return records, err
+}
+
+// isAmong reports whether a record was asked for: a damaged index leads to others.
+func isAmong(id dibs.ID, args []any) bool {
+	return slices.ContainsFunc(args, func(arg any) bool {
+		asked, ok := arg.([]byte)
+		return ok && id == dibs.ID(asked)
+	})
 }

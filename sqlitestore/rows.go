@@ -13,6 +13,7 @@ type row struct {
 	sqlrow.Row
 	columns           []sqlrow.Column // that are written
 	id                dibs.ID
+	sum               int64
 	number, lastEvent int64
 	isNew             bool // it has no row yet
 }
@@ -22,16 +23,17 @@ func (r row) isNewHold() bool {
 	return r.isNew && !slices.ContainsFunc(rareColumns, func(c sqlrow.Column) bool { return argument(&c, r.Row) != nil })
 }
 
-// appendTo appends the values of columns, after those that only names have.
+// appendTo appends the values of columns, after those that only names have and before the sum. The
+// last event is added to the sum, since it may change alone.
 func (r row) appendTo(args []any) []any {
-	args = slices.Grow(args, len(r.columns)+2)
+	args = slices.Grow(args, len(r.columns)+3)
 	if r.number != 0 {
 		args = append(args, r.number, intOrNull(r.lastEvent))
 	}
 	for i := range r.columns {
 		args = append(args, argument(&r.columns[i], r.Row))
 	}
-	return args
+	return append(args, r.sum+r.lastEvent)
 }
 
 // argument returns the value of a column.
@@ -66,7 +68,7 @@ func argument(c *sqlrow.Column, row sqlrow.Row) any {
 	return nil
 }
 
-// scan reads a row of a SELECT of all columns.
+// scan reads a row of a SELECT of all columns and the sum.
 func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 	row := t.New()
 	for i := range t.Columns {
@@ -86,6 +88,9 @@ func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 		case *[]byte:
 			*p = asBytes(v)
 		}
+	}
+	if sum, ok := values[len(t.Columns)].(int64); ok && sum != t.sum(row) {
+		return nil, damaged("a row of %s", t.Name)
 	}
 	return row.Record()
 }

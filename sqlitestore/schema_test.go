@@ -37,7 +37,7 @@ func TestConstraints(t *testing.T) {
 		"revision 0":             `UPDATE dibs_names SET rev = 0`,
 		"text for a date":        `UPDATE dibs_names SET due = 'tomorrow'`,
 		"many is 2":              `UPDATE dibs_names SET many = 2`,
-		"short entity id":        `INSERT INTO dibs_entities VALUES (x'00', 1, '', 'user', '1', 0, 0, NULL, NULL)`,
+		"short entity id":        `INSERT INTO dibs_entities VALUES (x'00', 1, '', 'user', '1', 0, 0, NULL, NULL, NULL)`,
 		"event of a short id":    `INSERT INTO dibs_events (kind, at, id, rev, body) VALUES ('x', 1, x'00', 1, x'')`,
 	}
 	for name, script := range cases {

@@ -102,7 +102,7 @@ func in(text string, rest ...string) *batch {
 // table has the statements for the records of a table.
 type table struct {
 	*sqlrow.Table
-	columns            string // for SELECT
+	columns            string // for SELECT, and the sum
 	load, revs, remove *batch
 	insert, upsert     *batch // an upsert also takes new rows, but costs them more
 }
@@ -117,7 +117,7 @@ var (
 
 	// insertHolds inserts names for a first reservation: it leaves out the rare columns, and
 	// there is no row to replace.
-	insertHolds = insert("dibs_names", append([]string{"n", "last_event"}, listOf(holdColumns)...), "")
+	insertHolds = insert("dibs_names", slices.Concat([]string{"n", "last_event"}, listOf(holdColumns), []string{"sum"}), "")
 )
 
 // newTable returns the table whose rows begin with columns of their own, the first of which is
@@ -131,7 +131,10 @@ func newTable(t *sqlrow.Table, own ...string) *table {
 	if len(own) > 0 {
 		key = own[0]
 	}
-	all := slices.Concat(own, columns)
+	all, sum := slices.Concat(own, columns, []string{"sum"}), "sum"
+	if slices.Contains(own, "last_event") {
+		sum = "sum - ifnull(last_event, 0)"
+	}
 	// An upsert does not set columns that never change: SQLite would rewrite their indexes.
 	var sets []string
 	for _, column := range all {
@@ -139,7 +142,7 @@ func newTable(t *sqlrow.Table, own ...string) *table {
 			sets = append(sets, column+" = excluded."+column)
 		}
 	}
-	list := strings.Join(columns, ", ")
+	list := strings.Join(columns, ", ") + ", " + sum
 	return &table{
 		Table: t, columns: list,
 		load:   in("SELECT "+list+from, rest),

@@ -117,8 +117,8 @@ const (
 // Only its owner may read and write a new file and the -wal and -shm files beside it. The
 // permissions of an existing file do not change.
 //
-// Errors match [ErrNotDatabase], [ErrForeignDatabase] or [ErrNewerSchema], or say what is
-// wrong with the path. Open changes no file that it refuses; a refused file in WAL mode may
+// Errors match [ErrNotDatabase], [ErrForeignDatabase], [ErrNewerSchema] or [ErrDamaged], or say
+// what is wrong with the path. Open changes no file that it refuses; a refused file in WAL mode may
 // get SQLite's -wal and -shm files beside it.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if err := ctx.Err(); err != nil {
@@ -205,8 +205,10 @@ func probe(ctx context.Context, abs string, cfg Config) error {
 	inspectAs := func(mode string) error {
 		conn := &session{connector: connector(dsn(abs, cfg, "mode", mode))}
 		defer conn.close()
-		_, err := inspect(ctx, conn, len(migrations), cfg.Shared)
-		return err
+		if _, err := inspect(ctx, conn, len(migrations), cfg.Shared); err != nil {
+			return err
+		}
+		return checkSmall(ctx, conn)
 	}
 	err := inspectAs("ro")
 	if primaryCode(err) == sqlite3.SQLITE_READONLY || primaryCode(err) == sqlite3.SQLITE_CANTOPEN {

@@ -30,6 +30,8 @@ type engine struct {
 	wake    chan struct{} // asks run for a probe
 	know    func()        // closes known, once
 
+	clock clockWatch
+
 	mu        sync.Mutex
 	committed time.Time // the last successful commit
 	failure   *failure  // nil while the engine works
@@ -131,11 +133,23 @@ func (e *engine) noteRead(ctx context.Context, err error) error {
 		return err
 	}
 	e.probeNow()
+	if cause == dibs.CauseDamaged {
+		e.noteDamage(err)
+		return reported{err}
+	}
 	if cause != dibs.CauseNoAnswer {
 		return err
 	}
 	e.noteFailure(err, cause, 1)
 	return reported{err}
+}
+
+// noteDamage logs that a record cannot be read, unless that was logged a short time ago. The other
+// records are still served.
+func (e *engine) noteDamage(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reporter.damaged(err)
 }
 
 // noteCommit notes the outcome of a commit. An error without a cause may be about this commit
@@ -199,7 +213,14 @@ func reading[T any](ctx context.Context, e *engine, call func() (T, error)) (T, 
 }
 
 func (e *engine) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
-	return reading(ctx, e, func() (dibs.LoadResult, error) { return e.Store.Load(ctx, refs) })
+	return reading(ctx, e, func() (dibs.LoadResult, error) {
+		began := time.Now()
+		found, err := e.Store.Load(ctx, refs)
+		if err == nil {
+			e.noteClock(began, found.Now)
+		}
+		return found, err
+	})
 }
 
 func (e *engine) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {

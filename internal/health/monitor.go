@@ -142,6 +142,16 @@ func (r *reporter) failing(f *failure, begins bool) {
 	r.logged[f.cause], r.begun, r.failures = now, true, 0
 }
 
+// damaged logs damage, unless it was logged a short time ago.
+func (r *reporter) damaged(err error) {
+	now := time.Now()
+	if last, ok := r.logged[dibs.CauseDamaged]; ok && now.Sub(last) < r.remind/flapping {
+		return
+	}
+	r.logged[dibs.CauseDamaged] = now
+	r.log.Error("the store is damaged: restore a backup", "error", plain(err))
+}
+
 // over logs the end of a failure, if its start is in the log.
 func (r *reporter) over(f *failure) {
 	if r.begun {

@@ -1,0 +1,36 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+)
+
+func TestJumpsOfClocks(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	const noon = dibs.Instant(1_800_000_000_000)
+	after := func(d time.Duration) time.Time { return start.Add(d) }
+	for name, c := range map[string]struct {
+		from, to time.Duration // of the second reading
+		now      dibs.Instant
+		want     time.Duration
+	}{
+		"it goes on":           {time.Hour, time.Hour, noon.Add(time.Hour), 0},
+		"it drifts":            {time.Minute, time.Minute, noon.Add(time.Minute - 900*time.Millisecond), 0},
+		"it is set back":       {time.Minute, time.Minute, noon.Add(-time.Hour), -time.Hour - time.Minute},
+		"it stands still":      {time.Minute, time.Minute, noon, -time.Minute},
+		"it is set ahead":      {time.Minute, time.Minute, noon.Add(time.Hour), 59 * time.Minute},
+		"the answer came late": {0, time.Minute, noon, 0},
+		"an older answer":      {-time.Minute, -time.Second, noon.Add(-time.Hour), 0},
+	} {
+		var watch clockWatch
+		if by := watch.jump(start, start, noon); by != 0 {
+			t.Errorf("%s: the first reading is a jump by %v", name, by)
+		}
+		if by := watch.jump(after(c.from), after(c.to), c.now); by != c.want {
+			t.Errorf("%s: a jump by %v, want %v", name, by, c.want)
+		}
+	}
+}
