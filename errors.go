@@ -166,13 +166,6 @@ func Unavailable(cause error) *Error {
 	return &Error{Code: CodeUnavailable, Message: "nothing happened; try again later", wrapped: cause}
 }
 
-// Moved returns the error for a registry that takes no more commits, because it has moved to
-// another place; see [Fencer].
-func Moved(place string) *Error {
-	cause := "this registry has moved to " + place
-	return &Error{Code: CodeUnavailable, Message: cause + ": nothing happened; use it there", Cause: Cause(cause)}
-}
-
 // Cause says in a few words why an engine failed. Callers get it instead of the driver's own
 // text, which is only logged.
 type Cause string

@@ -24,6 +24,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/inflight"
 	"github.com/calldibs/dibs/internal/wake"
 )
@@ -58,7 +59,7 @@ var (
 	_ dibs.Waker    = (*Store)(nil)
 	_ dibs.Clock    = (*Store)(nil)
 	_ dibs.Parallel = (*Store)(nil)
-	_ dibs.Seeker   = (*Store)(nil)
+	_ bisect.Seeker = (*Store)(nil)
 )
 
 // Writers returns how many batches the registry should commit at once.

@@ -22,7 +22,7 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 	}
 	defer s.mu.Unlock()
 	if fence, ok := s.records[keyOf(record.FenceRef)]; ok {
-		return nil, dibs.Moved(record.Place(fence))
+		return nil, record.Moved(record.Place(fence))
 	}
 
 	outcomes := make([]dibs.Outcome, len(groups))

@@ -20,9 +20,9 @@ import (
 )
 
 var (
-	_ dibs.Store  = (*Store)(nil)
-	_ dibs.Clock  = (*Store)(nil)
-	_ dibs.Seeker = (*Store)(nil)
+	_ dibs.Store    = (*Store)(nil)
+	_ dibs.Clock    = (*Store)(nil)
+	_ bisect.Seeker = (*Store)(nil)
 )
 
 // Config holds a store's settings. The zero Config is usable.

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // The fence is a constraint that no new batch fulfils, and every commit inserts one, also in a
 // caller's transaction. To add it takes a lock on the table, which the server grants when all
@@ -100,5 +100,5 @@ func (s *Store) moved(ctx context.Context) error {
 	if len(l.records) == 0 {
 		return dibs.Unavailable(errors.New("the fence was lifted a moment ago"))
 	}
-	return dibs.Moved(record.Place(l.records[0]))
+	return record.Moved(record.Place(l.records[0]))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/storetest"
 )
@@ -54,7 +55,7 @@ func TestFenceInATransaction(t *testing.T) {
 					t.Errorf("the name from before the fence: %v, %v", name, err)
 				}
 				_, err := boundLate.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "late"})
-				if refused, ok := errors.AsType[*dibs.Error](err); !ok || refused.Cause != dibs.Moved("elsewhere").Cause {
+				if refused, ok := errors.AsType[*dibs.Error](err); !ok || refused.Cause != record.Moved("elsewhere").Cause {
 					t.Errorf("after the fence: %v", err)
 				}
 			})

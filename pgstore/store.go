@@ -26,6 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/inflight"
 )
 
@@ -52,7 +53,7 @@ var (
 	_ dibs.Waker    = (*Store)(nil)
 	_ dibs.Clock    = (*Store)(nil)
 	_ dibs.Parallel = (*Store)(nil)
-	_ dibs.Seeker   = (*Store)(nil)
+	_ bisect.Seeker = (*Store)(nil)
 )
 
 // Writers returns how many batches the registry should commit at once.

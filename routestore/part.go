@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // part is one engine of the store. Its methods need a valid lease, and its cursors are those of
@@ -28,7 +29,7 @@ var (
 	_ dibs.Waker    = (*part)(nil)
 	_ dibs.Clock    = (*part)(nil)
 	_ dibs.Parallel = (*part)(nil)
-	_ dibs.Seeker   = (*part)(nil)
+	_ bisect.Seeker = (*part)(nil)
 )
 
 func newPart(t *table, index int, engine dibs.Store) *part {

@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/record"
 )
 
@@ -51,7 +52,7 @@ var (
 	_ dibs.Waker       = (*Store)(nil)
 	_ dibs.Clock       = (*Store)(nil)
 	_ dibs.Parallel    = (*Store)(nil)
-	_ dibs.Seeker      = (*Store)(nil)
+	_ bisect.Seeker    = (*Store)(nil)
 )
 
 // Parts returns the parts in the order of the routes.

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // The fence is a trigger before every kind of write. Triggers belong to the file: SQLite runs them
 // in every process, in callers' transactions, and for statements that were prepared before. A file
@@ -107,7 +107,7 @@ func (s *Store) withLock(ctx context.Context, change func(context.Context, *sess
 	return nil
 }
 
-// asMoved returns [dibs.Moved] for the error of the fence, and every other error unchanged.
+// asMoved returns [record.Moved] for the error of the fence, and every other error unchanged.
 func asMoved(ctx context.Context, run runner, err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code() != sqlite3.SQLITE_CONSTRAINT_TRIGGER {
 		return err
@@ -119,5 +119,5 @@ func asMoved(ctx context.Context, run runner, err error) error {
 	}); err != nil {
 		return err
 	}
-	return dibs.Moved(string(place))
+	return record.Moved(string(place))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/sqlitestore"
 	"github.com/calldibs/dibs/storetest"
 )
@@ -41,7 +42,7 @@ func TestFenceInATransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = sqlitestore.WithTx(reg, tx).Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "spring"})
-	if refused, ok := errors.AsType[*dibs.Error](err); !ok || refused.Cause != dibs.Moved("elsewhere").Cause {
+	if refused, ok := errors.AsType[*dibs.Error](err); !ok || refused.Cause != record.Moved("elsewhere").Cause {
 		t.Errorf("in a caller's transaction: %v", err)
 	}
 	if err := tx.Commit(); err != nil {

@@ -32,6 +32,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/backoff"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/inflight"
 )
 
@@ -47,10 +48,10 @@ type Store struct {
 }
 
 var (
-	_ dibs.Store  = (*Store)(nil)
-	_ dibs.Pinger = (*Store)(nil)
-	_ dibs.Clock  = (*Store)(nil)
-	_ dibs.Seeker = (*Store)(nil)
+	_ dibs.Store    = (*Store)(nil)
+	_ dibs.Pinger   = (*Store)(nil)
+	_ dibs.Clock    = (*Store)(nil)
+	_ bisect.Seeker = (*Store)(nil)
 )
 
 // Now returns the engine's time, which is that of the machine.

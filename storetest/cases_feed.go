@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 func eventsOrder(e *env) {
@@ -183,7 +184,7 @@ func eventsHistoryOfGroup(e *env) {
 // measurement of many is enough: other tests use the machine as well.
 // Only some engines find a date in their feed.
 func eventsSeek(e *env) {
-	seeker, ok := e.store.(dibs.Seeker)
+	seeker, ok := e.store.(bisect.Seeker)
 	if !ok {
 		return
 	}

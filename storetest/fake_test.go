@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -43,7 +44,7 @@ func newFake(data dibs.Store) *fake {
 		await: data.Await, owned: data.Owned, list: data.List, count: data.Count, events: data.Events, latest: data.Latest,
 	}
 	f.snapshot = func(ctx context.Context) (snapshot.View, error) { return snapshot.Take(ctx, data.(*disk).Store) }
-	f.commit, f.seek = f.commitFree, data.(dibs.Seeker).Seek
+	f.commit, f.seek = f.commitFree, data.(bisect.Seeker).Seek
 	f.before = func(ctx context.Context, _ string) (context.Context, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err

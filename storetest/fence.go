@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
-// RunFence runs the cases of [dibs.Fencer], for engines that have it.
+// RunFence runs the cases of [record.Fencer], for engines that have it.
 func RunFence(t *testing.T, harness Harness) {
 	t.Helper()
 	for _, c := range []testCase{
@@ -27,14 +28,14 @@ func RunFence(t *testing.T, harness Harness) {
 
 func (e *env) fence(place string) {
 	e.Helper()
-	if err := e.store.(dibs.Fencer).Fence(e.Context(), place); err != nil {
+	if err := e.store.(record.Fencer).Fence(e.Context(), place); err != nil {
 		e.Fatalf("Fence: %v", err)
 	}
 }
 
 func (e *env) unfence() {
 	e.Helper()
-	if err := e.store.(dibs.Fencer).Unfence(e.Context()); err != nil {
+	if err := e.store.(record.Fencer).Unfence(e.Context()); err != nil {
 		e.Fatalf("Unfence: %v", err)
 	}
 }
@@ -42,7 +43,7 @@ func (e *env) unfence() {
 // movedTo returns nil if an error says that the registry has moved to a place.
 func movedTo(err error, place string) error {
 	var refused *dibs.Error
-	if !errors.As(err, &refused) || refused.Code != dibs.CodeUnavailable || refused.Cause != dibs.Moved(place).Cause ||
+	if !errors.As(err, &refused) || refused.Code != dibs.CodeUnavailable || refused.Cause != record.Moved(place).Cause ||
 		!strings.Contains(refused.Message, place) {
 		return fmt.Errorf("Commit behind a fence: %w, want that the registry has moved to %s", err, place)
 	}
@@ -65,7 +66,7 @@ func fenceCommits(e *env) {
 	withEvent.Events = []dibs.Event{happened(dibs.EventReserved, told)}
 	groups := map[string]dibs.Group{
 		"a new name": withEvent, "a change": update(n, changed), "a deletion": remove(n),
-		"an entity": create(entity("", dibs.Entity{Type: "user", ID: "2"})),
+		"an entity":  create(entity("", dibs.Entity{Type: "user", ID: "2"})),
 		"a document": create(document(dibs.KindTally, "e")), "the deletion of a document": remove(d),
 	}
 	for _, place := range []string{"https://names.example.com", "it's \"elsewhere\""} {
@@ -107,7 +108,7 @@ func fenceAmongWriters(e *env) {
 				}
 			}
 			defer close(fenced)
-			return e.store.(dibs.Fencer).Fence(e.Context(), "elsewhere")
+			return e.store.(record.Fencer).Fence(e.Context(), "elsewhere")
 		}
 		for round := 0; ; round++ {
 			n := name("slug", fmt.Sprintf("w%d-%d", i, round), dibs.Held)

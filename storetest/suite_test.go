@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/bisect"
 )
 
 // contract returns the ids of the musts in the comments of dibs.Store, and of optional interfaces.
 func contract(t *testing.T) []string {
 	t.Helper()
 	var source []byte
-	for _, path := range []string{"../store.go", "../store_optional.go", "../internal/snapshot/snapshot.go"} {
+	for _, path := range []string{"../store.go", "../store_optional.go", "../internal/bisect/bisect.go", "../internal/snapshot/snapshot.go"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ type disk struct {
 }
 
 func (d *disk) Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error) {
-	return d.Store.(dibs.Seeker).Seek(ctx, at)
+	return d.Store.(bisect.Seeker).Seek(ctx, at)
 }
 
 // stall makes the next commit stall.

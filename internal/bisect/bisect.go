@@ -20,10 +20,22 @@ const (
 	maxPage = 1000
 )
 
+// Seeker is an optional interface of engines that find a date in their feed. Without it the
+// registry reads the feed from its beginning.
+type Seeker interface {
+	// Seek returns the cursor just before the first event at or after a date, or the end of the
+	// feed [events-seek]. It should read few events, however long the feed is.
+	//
+	// The feed is in the order of commits, and so nearly in that of dates. Ends and imports are
+	// dated back, and show no place: among them Seek may return one that is too early. If the
+	// engine's clock was set back, there are several places: any of them is right.
+	Seek(ctx context.Context, at dibs.Instant) (dibs.Cursor, error)
+}
+
 // Seek returns the cursor just before a date: it asks the engine, or reads the feed of one that cannot
 // tell from its beginning.
 func Seek(ctx context.Context, store dibs.Store, date dibs.Instant) (dibs.Cursor, error) {
-	if seeker, ok := store.(dibs.Seeker); ok {
+	if seeker, ok := store.(Seeker); ok {
 		return seeker.Seek(ctx, date)
 	}
 	for after := dibs.Cursor(""); ; {
@@ -49,7 +61,7 @@ type search struct {
 
 // Feed returns the cursor just before the first event whose date is at or after a date, or the end
 // of the feed. The dates of the feed ascend, except for those that are dated back; see
-// [dibs.Seeker]. The function between returns a cursor about halfway between two, or the first of
+// [Seeker]. The function between returns a cursor about halfway between two, or the first of
 // them if none is.
 func Feed(ctx context.Context, store dibs.Store, date dibs.Instant, between func(from, to dibs.Cursor) dibs.Cursor) (dibs.Cursor, error) {
 	end, err := store.Latest(ctx)

@@ -197,7 +197,7 @@ var (
 	_ dibs.Parallel = (*engine)(nil)
 
 	_ snapshot.Source = (*engine)(nil)
-	_ dibs.Seeker     = (*engine)(nil)
+	_ bisect.Seeker   = (*engine)(nil)
 )
 
 // reading makes a call that only reads, unless the engine is known to be unreachable.

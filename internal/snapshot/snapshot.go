@@ -10,6 +10,7 @@ import (
 	"iter"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // Source is an optional interface of engines that can show everything they have as of one moment.
@@ -55,6 +56,7 @@ const (
 // Tables are all tables.
 var Tables = [...]Table{Names, Entities, Documents}
 
+// String returns the name of the table.
 func (t Table) String() string { return [...]string{"names", "entities", "documents"}[t] }
 
 // TableOf returns the table of a kind of record.
@@ -80,9 +82,9 @@ const (
 
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
-func IsLocal(record dibs.Record) bool {
-	switch record.Ref().Kind {
-	case KindRoutes, KindProbe, KindProgress, KindStart, KindCopy, dibs.KindFence:
+func IsLocal(r dibs.Record) bool {
+	switch r.Ref().Kind {
+	case KindRoutes, KindProbe, KindProgress, KindStart, KindCopy, record.KindFence:
 		return true
 	}
 	return false

@@ -238,7 +238,10 @@ func TestDamagedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			db.SetMaxOpenConns(1)
-			if _, err := db.ExecContext(t.Context(), d.sqlite); err != nil {
+			// Without sums, as if a fault of the program had written it: the engine itself finds damage of the disk.
+			const noSums = "; UPDATE dibs_names SET sum = NULL; UPDATE dibs_entities SET sum = NULL; UPDATE dibs_documents SET sum = NULL; " +
+				"UPDATE dibs_events SET body = substr(body, 7) WHERE hex(substr(body, 1, 2)) = 'BD01'"
+			if _, err := db.ExecContext(t.Context(), d.sqlite+noSums); err != nil {
 				t.Fatal(err)
 			}
 			if err := db.Close(); err != nil {
