@@ -18,6 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/pgproxy"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/pgstore"
 )
 
@@ -284,6 +285,47 @@ func (r *rig) planContract() {
 		}
 	}
 	r.store.Diagnose(ctx)
+	if err := r.planSnapshot(); err != nil {
+		r.Errorf("Snapshot: %v", err)
+	}
+}
+
+// planSnapshot reads two pages of each table and of the feed.
+func (r *rig) planSnapshot() error {
+	ctx := context.Background()
+	if _, err := r.store.StartAfter(ctx, "1-0"); err != nil {
+		return err
+	}
+	view, err := r.store.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	const twoPages = 700
+	for _, table := range snapshot.Tables {
+		n := 0
+		for _, err := range view.Records(ctx, table) {
+			if n++; err != nil || n == twoPages {
+				break
+			}
+		}
+		if n != twoPages {
+			return fmt.Errorf("%d %s", n, table)
+		}
+	}
+	for _, err := range view.Events(ctx, view.Latest()) {
+		return fmt.Errorf("an event behind the end: %w", err)
+	}
+	n := 0
+	for _, err := range view.Events(ctx, "4900-3") {
+		if n++; err != nil {
+			return err
+		}
+	}
+	if n < twoPages {
+		return fmt.Errorf("%d events", n)
+	}
+	return nil
 }
 
 // planLists lists names by all kinds of queries, in the states that lists of the registry ask for.

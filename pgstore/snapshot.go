@@ -137,7 +137,7 @@ func (v *view) Records(ctx context.Context, table snapshot.Table) iter.Seq2[dibs
 		if last != nil {
 			after = (*last).Ref()
 		}
-		args := []any{uuid(after.ID), snapshot.PageSize}
+		args := []any{uuid(after.ID), maxRows}
 		if table == snapshot.Documents {
 			args = append(args, string(after.Kind))
 		}
@@ -164,9 +164,9 @@ func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Eve
 			return nil, err
 		}
 		var p page
-		args := []any{at.seq, at.ord, snapshot.PageSize}
+		args := []any{at.seq, at.ord, maxRows}
 		err = v.read(ctx, call{text: v.store.sql.named("page"), args: args, scan: p.scan})
-		if err == nil && len(p.events) == 0 && len(v.pending) > 0 {
+		if err == nil && len(p.events) == 0 {
 			args = append(args, v.head, v.pending)
 			err = v.read(ctx, call{text: v.store.sql.named("page in snapshot"), args: args, scan: p.scan})
 		}
