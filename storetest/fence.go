@@ -65,7 +65,7 @@ func fenceCommits(e *env) {
 	withEvent.Events = []dibs.Event{happened(dibs.EventReserved, told)}
 	groups := map[string]dibs.Group{
 		"a new name": withEvent, "a change": update(n, changed), "a deletion": remove(n),
-		"an entity": create(entity("", dibs.Entity{Type: "user", ID: "2"})),
+		"an entity":  create(entity("", dibs.Entity{Type: "user", ID: "2"})),
 		"a document": create(document(dibs.KindTally, "e")), "the deletion of a document": remove(d),
 	}
 	for _, place := range []string{"https://names.example.com", "it's \"elsewhere\""} {

@@ -27,7 +27,7 @@ type Layout struct {
 	Store  string // the address
 	Routes []Route
 	// Keep refuses to change the stored routes; see [routestore.Config].
-	Keep   bool
+	Keep bool
 	// Move moves scopes to the stores that the routes give them to; see [routestore.Config].
 	Move   bool
 	Logger *slog.Logger // nil means none

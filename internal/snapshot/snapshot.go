@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/calldibs/dibs"
 )
@@ -80,11 +81,8 @@ const (
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
 func IsLocal(record dibs.Record) bool {
-	switch record.Ref().Kind {
-	case KindRoutes, KindProbe, KindProgress, KindCopy, dibs.KindFence:
-		return true
-	}
-	return false
+	local := []dibs.Kind{KindRoutes, KindProbe, KindProgress, KindCopy, dibs.KindFence}
+	return slices.Contains(local, record.Ref().Kind)
 }
 
 // Take takes a snapshot of a store. It fails with [dibs.ErrUnsupported] if the engine has none.
