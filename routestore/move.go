@@ -68,7 +68,7 @@ func (s *Store) eachMoving(
 	if err != nil {
 		return 0, err
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	pages := make([][]dibs.Record, len(s.parts))
 	flush := func(to int) error {
 		page := pages[to]

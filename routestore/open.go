@@ -137,7 +137,7 @@ func (s *Store) change(ctx context.Context, cfg Config, before []storedRoutes) e
 		return err
 	}
 	empty, err := s.checkNamespaces(ctx)
-	if err != nil && !(cfg.Move && errors.Is(err, errOtherPart)) {
+	if err != nil && (!cfg.Move || !errors.Is(err, errOtherPart)) {
 		return err
 	}
 	isNew := !slices.ContainsFunc(before, func(r storedRoutes) bool { return r.rev > 0 })

@@ -33,7 +33,7 @@ func TestFenceInATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer fencing.Close()
+	defer func() { _ = fencing.Close() }()
 	if err := fencing.Fence(t.Context(), "elsewhere"); err != nil {
 		t.Fatal(err)
 	}

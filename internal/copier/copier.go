@@ -180,7 +180,7 @@ func requireEmpty(ctx context.Context, target dibs.Store) error {
 	if err != nil {
 		return err
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	for _, table := range snapshot.Tables {
 		for r, err := range view.Records(ctx, table) {
 			if err != nil {

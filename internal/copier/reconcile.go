@@ -97,12 +97,12 @@ func (c *copying) views(ctx context.Context, fn func(source, target snapshot.Vie
 	if err != nil {
 		return err
 	}
-	defer source.Close()
+	defer func() { _ = source.Close() }()
 	target, err := snapshot.Take(ctx, c.target)
 	if err != nil {
 		return err
 	}
-	defer target.Close()
+	defer func() { _ = target.Close() }()
 	return fn(source, target)
 }
 
@@ -123,7 +123,7 @@ func merged(source, target iter.Seq2[dibs.Record, error]) iter.Seq2[pair, error]
 				yield(pair{}, err)
 				return
 			}
-			order := 0
+			var order int
 			switch {
 			case !sOK:
 				order = 1

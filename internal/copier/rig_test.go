@@ -268,7 +268,7 @@ func (r *rig) load(n int) (callers []*caller, finished func()) {
 func (r *rig) check(callers []*caller) {
 	r.Helper()
 	moved := must(embedded.Open(r.openTarget(), dibs.Config{Policies: policies, SweepEvery: -1}))(r)
-	defer moved.Close()
+	defer func() { _ = moved.Close() }()
 	ctx := context.Background()
 	for _, c := range callers {
 		for value, entity := range c.names {

@@ -16,7 +16,7 @@ func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Curs
 	if err != nil {
 		return nil, err
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	wanted, seen := make(map[dibs.Cursor][]dibs.Cursor), make(map[dibs.Cursor]bool)
 	for r, err := range view.Records(ctx, snapshot.Documents) {
 		if err != nil {
@@ -96,7 +96,7 @@ func Translate(ctx context.Context, source, target dibs.Store, cursor dibs.Curso
 	if err != nil {
 		return "", err
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	last := dibs.Cursor("")
 	for e, err := range view.Events(ctx, "") {
 		if err != nil || ids[idOf(&e)] {

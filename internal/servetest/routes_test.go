@@ -133,3 +133,37 @@ func TestRoutesChange(t *testing.T) {
 		t.Errorf("after an older cursor: %v", keys)
 	}
 }
+
+// A scope with names moves to a file of its own, and a server with the former routes does not start
+// again.
+func TestMoveScopes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for a lease")
+	}
+	dir := t.TempDir()
+	plain := serve(t, dir, "--store", "sqlite:rest.db")
+	held := hold(t, plain, "acme.slug", "alice")
+	hold(t, plain, "slug", "bob")
+	routed(t, dir, "acme")
+	if p := finish(t, dir, "serve", "--config", "dibs.toml"); p.wait(t) == 0 || !strings.Contains(p.stderr.String(), "dibs move-scopes") {
+		t.Errorf("a server with the new routes: %s", p.stderr.String())
+	}
+	moving := finish(t, dir, "move-scopes", "--store", "sqlite:rest.db", "--config", "dibs.toml", "--yes")
+	if moving.wait(t) != 0 {
+		t.Fatal(moving.stderr.String())
+	}
+	if got := post(t, plain.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "carol"}`); got.status != http.StatusServiceUnavailable {
+		t.Errorf("the server without routes still works: %d %s", got.status, got.body)
+	}
+	latter := serve(t, dir, "--config", "dibs.toml")
+	if got := get(t, latter.url+"/v1/reservations/"+held.ReservationID); got.status != http.StatusOK || !strings.Contains(string(got.body), `"reserved"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := post(t, latter.url+"/v1/reservations", `{"namespace": "acme.slug", "value": "alice"}`); got.status != http.StatusConflict {
+		t.Errorf("the name is not taken after the move: %d %s", got.status, got.body)
+	}
+	if p := finish(t, dir, "serve", "--store", "sqlite:rest.db"); p.wait(t) == 0 {
+		t.Error("a server with the former routes starts")
+	}
+}

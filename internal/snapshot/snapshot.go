@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/record"
@@ -83,11 +84,8 @@ const (
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
 func IsLocal(r dibs.Record) bool {
-	switch r.Ref().Kind {
-	case KindRoutes, KindProbe, KindProgress, KindStart, KindCopy, record.KindFence:
-		return true
-	}
-	return false
+	local := []dibs.Kind{KindRoutes, KindProbe, KindProgress, KindStart, KindCopy, record.KindFence}
+	return slices.Contains(local, r.Ref().Kind)
 }
 
 // Take takes a snapshot of a store. It fails with [dibs.ErrUnsupported] if the engine has none.
