@@ -229,7 +229,7 @@ first-minute:
 
 ## demo: a tour of Dibs in a minute
 demo:
-	$(GO) run ./cmd/dibs demo
+	$(GO) run ./cmd/dibs-demo
 
 # Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json

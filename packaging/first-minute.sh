@@ -34,7 +34,8 @@ serve() {
 		grep -q '"confirmed"'
 	# As a browser does: the page, and the script that it names.
 	script=$(call "$url/" --header 'Accept: text/html' | sed -n 's/.*src="\([^"]*\.js\)".*/\1/p' | head -n 1)
-	call --compressed "$url/${script#/}" >/dev/null
+	[ -n "$script" ]
+	[ "$(call --compressed "$url/${script#/}" | wc -c)" -gt 1000 ]
 	kill "$server"
 	wait "$server" || true
 	server=

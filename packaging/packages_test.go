@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +31,10 @@ type machine struct {
 func boot(t *testing.T, files ...string) *machine {
 	t.Helper()
 	log := new(bytes.Buffer)
-	// Its processes are in a cgroup of their own, so that none stays.
-	cmd := exec.Command("unshare", append([]string{
-		"--mount", "--pid", "--fork", "--uts", "--ipc", "--net", "--cgroup", "--kill-child",
+	group := newGroup(t)
+	cmd := exec.Command("sh", append([]string{
+		"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, group,
+		"unshare", "--mount", "--pid", "--fork", "--uts", "--ipc", "--net", "--cgroup", "--kill-child",
 		"sh", "testdata/boot.sh", t.TempDir(),
 	}, files...)...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -56,6 +58,37 @@ func boot(t *testing.T, files ...string) *machine {
 			t.Fatalf("systemd does not start: %s", log)
 		}
 	}
+}
+
+// newGroup makes a cgroup for a machine, so that those of its services can be removed with it.
+func newGroup(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := regexp.MustCompile(`(?m)^\S+ (\S+) cgroup2 `).FindSubmatch(mounts)
+	if at == nil {
+		t.Fatal("this machine has no file system of the kind cgroup2")
+	}
+	group, err := os.MkdirTemp(string(at[1]), "dibs-packages-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+			// From the innermost: only empty ones can be removed, after their last process.
+			_ = exec.Command("find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";").Run()
+			if _, err := os.Stat(group); err != nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("%s still has processes", group)
+				return
+			}
+		}
+	})
+	return group
 }
 
 // try runs a command on the machine.

@@ -1,5 +1,5 @@
 // Command dibs-demo is "dibs demo" alone: it needs no server and only one engine, so Go compiles it
-// in a third of the time, for those who have a clone and a minute.
+// in half of the time, for those who have a clone and a minute.
 package main
 
 import (
