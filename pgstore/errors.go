@@ -72,7 +72,17 @@ func unavailable(err error) error {
 	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
-	return dibs.Unavailable(err).Because(causeOf(err))
+	return dibs.Unavailable(withHint(err)).Because(causeOf(err))
+}
+
+var errPooled = errors.New("a pooler seems to assign sessions to transactions: set TransactionPooling, or add dibs_pooling=transaction to the address of the store")
+
+// withHint explains an error about prepared statements, which stay in their session.
+func withHint(err error) error {
+	if code := codeOf(err); code == pgerrcode.InvalidSQLStatementName || code == pgerrcode.DuplicatePreparedStatement {
+		return fmt.Errorf("%w (%w)", errPooled, err)
+	}
+	return err
 }
 
 // causes are the causes of errors that the server reports.

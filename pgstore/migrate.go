@@ -81,7 +81,7 @@ func applied(ctx context.Context, conn *pgx.Conn, schema string, known int) (don
 	case code == pgerrcode.UndefinedTable, code == pgerrcode.InvalidSchemaName:
 		return 0, nil
 	case err != nil:
-		return 0, fmt.Errorf("pgstore: cannot read the version of schema %q: %w", schema, err)
+		return 0, fmt.Errorf("pgstore: cannot read the version of schema %q: %w", schema, withHint(err))
 	}
 	if done > known {
 		return 0, fmt.Errorf("%w: it has %d steps, this build knows %d", ErrNewerSchema, done, known)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +86,24 @@ func TestTransactionPooling(t *testing.T) {
 	running.Wait()
 	for value := range life(t, registries[1]) {
 		_ = must[dibs.Resolution](t)(registries[0].Resolve(t.Context(), "slug", value))
+	}
+}
+
+// Without the setting, the error names it.
+func TestTransactionPoolingMustBeSet(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Shared(t).Bouncer(t, "transaction", 1)
+	cfg := pgstore.Config{Schema: pgtest.Shared(t).NewSchema(t), NoNotify: true}
+	var err error
+	for range 2 { // the second one finds the statements of the first one in the only session
+		var store *pgstore.Store
+		if store, err = pgstore.Open(t.Context(), dsn, cfg); err == nil {
+			t.Cleanup(func() { _ = store.Close() })
+			_, err = store.Load(t.Context(), nil)
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "dibs_pooling=transaction") {
+		t.Errorf("the second store gets %v", err)
 	}
 }
 
