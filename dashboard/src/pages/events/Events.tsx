@@ -15,8 +15,11 @@ import { type Filter, isWanted, readEvents } from "./filter";
 
 const kinds: EventKind[] = ["reserved", "extended", "confirmed", "claimed", "imported", "released", "expired", "suspected", "demoted", "revived", "respelled", "given_up", "unlocked", "transferred", "moved", "archived", "restored", "deleted", "forgotten"];
 
-/** As many rows as the page draws; older ones are behind a cursor. */
-const shown = 50;
+/** As many rows as the live tail draws, a screen full: a hundred events a second must cost little. */
+const tail = 30;
+
+/** As many rows as a page of the past has. */
+const perPage = 50;
 
 type Mode = "live" | "past";
 
@@ -60,10 +63,10 @@ function Live({ filter }: { filter: Filter }) {
     setCount(0);
     setEvents((old) => [...missed, ...old].slice(0, 1000));
   }, [paused]);
-  const rows = events.filter((event) => isWanted(event, filter)).slice(0, shown);
+  const rows = events.filter((event) => isWanted(event, filter)).slice(0, tail);
   const button = <button type="button" class="button small" aria-pressed={paused} onClick={() => setPaused(!paused)}>{paused ? `Go on${count ? ` (${number(count)} new)` : ""}` : "Pause"}</button>;
   return (
-    <Card title={paused ? "Paused" : "Live"} end={button} footer={`The newest ${shown} at most. From a time shows older ones.`}>
+    <Card title={paused ? "Paused" : "Live"} end={button} footer={`The newest ${tail} at most. From a time shows older ones.`}>
       {feedProblem.value ? <div class="body"><Problem error={feedProblem.value} /></div> : null}
       {rows.length > 0 ? <EventTable events={rows} about="tail" /> : <Empty title={feedLive.value ? "Waiting for events" : "Connecting…"}><p>Every change to a name shows here as it is committed. The playground makes some.</p></Empty>}
     </Card>
@@ -81,7 +84,7 @@ function Past({ filter }: { filter: Filter }) {
   const setCursors = (list: string[]) => setPages({ start, cursors: list });
   const begin = cursors.at(-1) ?? start;
   const typed = useSettled(Object.values(filter).join(" "), typingPauseMs);
-  const page = useResource(`events ${begin} ${typed}`, (signal) => readEvents(begin, filter, shown, signal));
+  const page = useResource(`events ${begin} ${typed}`, (signal) => readEvents(begin, filter, perPage, signal));
   const { events, nextCursor: next, more } = page.value ?? {};
   const buttons = (
     <>
