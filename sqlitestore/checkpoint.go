@@ -15,14 +15,19 @@ type checkpointer struct {
 	store *Store
 	conn  *session
 	at    int64         // how many pages in the WAL are worth a checkpoint
+	last  time.Time     // when there was one
 	wake  chan struct{} // has an element after a commit
 
 	stopping, stopped chan struct{}
 }
 
 const (
-	// A checkpoint writes each changed page once, so few checkpoints save work. 16,000 pages are 32 MB.
-	checkpointAt = 16_000
+	// A checkpoint writes each changed page once, so few checkpoints save work. But a commit that makes
+	// the file of the WAL longer waits twice as long for its sync as one that writes over old pages. So
+	// the WAL is short at first, and becomes longer when it fills in a short time. 16,000 pages are 32 MB.
+	firstCheckpointAt = 2000
+	checkpointAt      = 16_000
+	shortTime         = 150 * time.Millisecond
 	// restartAt is how many checkpoints a WAL lasts: it grows to about 100 MB.
 	restartAt = 3
 	// If the checkpointer falls behind, because it gets no processor or the disk is slow, commits
@@ -84,17 +89,22 @@ func (c *checkpointer) run() {
 // commit, which meets the same disk.
 func (c *checkpointer) checkpoint() bool {
 	frames, left, err := walState(c.conn, lookAtWAL)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false
-	case frames >= restartAt*c.at:
-		return c.restart(left)
-	case left >= c.at:
-		_, _, err = walState(c.conn, passiveCheckpoint)
-		return err == nil
-	default:
+	}
+	restart := frames >= restartAt*c.at
+	if !restart && left < c.at {
 		return true
 	}
+	if time.Since(c.last) < shortTime {
+		c.at = min(2*c.at, checkpointAt)
+	}
+	defer func() { c.last = time.Now() }()
+	if restart {
+		return c.restart(left)
+	}
+	_, _, err = walState(c.conn, passiveCheckpoint)
+	return err == nil
 }
 
 // restart copies all of the WAL, of which some pages are left, so that the next commit can begin it again.

@@ -153,7 +153,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		_ = s.Close()
 		return nil, openError(path, err)
 	}
-	s.checkpoints = newCheckpointer(s, checkpointAt)
+	s.checkpoints = newCheckpointer(s, firstCheckpointAt)
 	return s, nil
 }
 
