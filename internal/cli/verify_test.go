@@ -32,7 +32,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec("UPDATE dibs_names SET owner_id = '3' WHERE canonical = 'ann'; DELETE FROM dibs_entities WHERE entity_id = '2'"); err != nil {
+	if _, err := db.Exec("UPDATE dibs_names SET owner_id = '3', sum = NULL WHERE canonical = 'ann'; DELETE FROM dibs_entities WHERE entity_id = '2'"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
