@@ -56,6 +56,7 @@ const (
 // Tables are all tables.
 var Tables = [...]Table{Names, Entities, Documents}
 
+// String returns the name of the table.
 func (t Table) String() string { return [...]string{"names", "entities", "documents"}[t] }
 
 // TableOf returns the table of a kind of record.
