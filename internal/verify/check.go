@@ -85,7 +85,7 @@ func (f Finding) Where() string {
 	}
 }
 
-// found fills in what a finding says: "found" and "expected" are texts of their values.
+// differs returns the finding with what the store has and what was expected.
 func (f Finding) differs(found, expected any) Finding {
 	f.Found, f.Expected = fmt.Sprint(found), fmt.Sprint(expected)
 	return f

@@ -176,9 +176,10 @@ func (c *checker) emit() {
 	}
 }
 
-// step is called after each record, event or fact.
+// stepSize is after how many records, events or facts progress is told.
 const stepSize = 1000
 
+// step is called after each record, event or fact. It returns an error that ends the run.
 func (c *checker) step(phase Phase, total int) error {
 	if c.seen++; c.failed != nil || c.seen%stepSize != 0 {
 		return c.failed
