@@ -92,8 +92,7 @@ func (s *Server) webPages() {
 }
 
 // startPage serves examples that work from where the visitor is. It is no template: package
-// html/template calls methods by name, and the linker would keep every method of every type, a
-// fifth of the program.
+// html/template calls methods by name, and the linker would keep every method of every type: 5 MB.
 func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
 	page, key := indexPage, ` -H "Authorization: Bearer $DIBS_KEY"`
 	if !s.needsKey(r.Context()) {
