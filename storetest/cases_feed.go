@@ -212,7 +212,7 @@ func eventsSeek(e *env) {
 		e.commit(group)
 	}
 	feed := e.feed(dibs.EventQuery{})
-	for i := range dates {
+	for i := 0; i < dates; i += 13 {
 		for _, date := range []dibs.Instant{at(i), at(i).Add(-time.Millisecond)} {
 			if found := e.page(dibs.EventQuery{After: seek(date), Limit: 1}); len(found) == 0 || found[0].Cursor != feed[i*each].Cursor {
 				e.Fatalf("after the date of event %d comes %v", i*each, found)
