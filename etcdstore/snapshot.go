@@ -119,8 +119,10 @@ func (s *Store) rangeAt(ctx context.Context, from, to string, at int64) ([]*mvcc
 
 // decodeKey reads a record by the rest of its key, behind the prefix of its table.
 func decodeKey(table snapshot.Table, rest string, value []byte) (dibs.Record, error) {
-	kind := dibs.KindName
+	var kind dibs.Kind
 	switch table {
+	case snapshot.Names:
+		kind = dibs.KindName
 	case snapshot.Entities:
 		kind = dibs.KindEntity
 	case snapshot.Documents:

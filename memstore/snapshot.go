@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -23,9 +24,7 @@ func (s *Store) Snapshot(ctx context.Context) (snapshot.View, error) {
 	}
 	defer s.mu.Unlock()
 	v := &view{now: dibs.InstantOf(s.now()), records: make(map[key]dibs.Record, len(s.records))}
-	for k, r := range s.records {
-		v.records[k] = r
-	}
+	maps.Copy(v.records, s.records)
 	v.counts = record.Counts(s.counts)
 	v.feed.last, v.feed.start = s.feed.last, s.feed.start
 	for _, e := range s.feed.all {

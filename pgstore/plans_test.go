@@ -300,7 +300,7 @@ func (r *rig) planSnapshot() error {
 	if err != nil {
 		return err
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	const twoPages = 700
 	for _, table := range snapshot.Tables {
 		n := 0

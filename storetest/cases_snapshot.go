@@ -78,7 +78,7 @@ func (e *env) shows(view snapshot.View, records []dibs.Record, events []dibs.Eve
 func (e *env) populate() (records []dibs.Record) {
 	e.Helper()
 	for i, s := range standings {
-		full := fullName("acme.slug", fmt.Sprintf("full %d", i), s)
+		full := fullName("acme.eu.slug", fmt.Sprintf("full %d", i), s)
 		full.Owner.ID = fmt.Sprint(i) // each has an owner of its own
 		full.Terms.Many = true
 		bare := name("slug", fmt.Sprintf("bare %d", i), s.state)

@@ -70,7 +70,7 @@ func dump(t *testing.T, store dibs.Store) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	var b bytes.Buffer
 	if _, err := archive.Dump(t.Context(), view, &b, nil); err != nil {
 		t.Fatal(err)
@@ -303,8 +303,8 @@ func set(v reflect.Value, seed *int) {
 	*seed++
 	switch v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			set(v.Field(i), seed)
+		for _, field := range v.Fields() {
+			set(field, seed)
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprintf("tëxt <%d>", *seed))

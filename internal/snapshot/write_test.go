@@ -69,7 +69,7 @@ func content(t *testing.T, store dibs.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer view.Close()
+	defer func() { _ = view.Close() }()
 	return contentOf(t, view)
 }
 

@@ -44,8 +44,9 @@ func WithCursors(d *dibs.Document, translate Translate) (*dibs.Document, error) 
 		})
 	case kindDeadLetter:
 		return withCursors(d, func(l *DeadLetter) error { return translate(&l.After, &l.Cursor) })
+	default:
+		return d, nil
 	}
-	return d, nil
 }
 
 func withCursors[T any](d *dibs.Document, change func(*T) error) (*dibs.Document, error) {
