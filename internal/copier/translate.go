@@ -22,7 +22,7 @@ func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Curs
 		if err != nil {
 			return nil, err
 		}
-		if _, err := webhook.Translate(r.(*dibs.Document), func(cursor dibs.Cursor) (dibs.Cursor, error) {
+		if _, err := webhook.MapCursors(r.(*dibs.Document), func(cursor dibs.Cursor) (dibs.Cursor, error) {
 			if seen[cursor] {
 				return cursor, nil
 			}
@@ -50,7 +50,7 @@ func nextCursor(ctx context.Context, store dibs.Store, cursor dibs.Cursor) (dibs
 // none, and such a document waits.
 func (c *copying) translated(step Step, d *dibs.Document) (dibs.Record, error) {
 	waits := false
-	moved, err := webhook.Translate(d, func(cursor dibs.Cursor) (dibs.Cursor, error) {
+	moved, err := webhook.MapCursors(d, func(cursor dibs.Cursor) (dibs.Cursor, error) {
 		if step != Comparing {
 			waits = true
 			return "", nil

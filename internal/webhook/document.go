@@ -142,10 +142,10 @@ func update(ctx context.Context, store dibs.Store, docs []anyDoc, decide func(c 
 	})
 }
 
-// Translate returns a document with translated cursors, for a registry that moves to a store with
+// MapCursors returns a document with translated cursors, for a registry that moves to a store with
 // other ones. Documents without cursors are returned as they are, also those that are not of a
 // webhook. The empty cursor, which is the beginning of every feed, is not translated.
-func Translate(d *dibs.Document, translate func(dibs.Cursor) (dibs.Cursor, error)) (*dibs.Document, error) {
+func MapCursors(d *dibs.Document, translate func(dibs.Cursor) (dibs.Cursor, error)) (*dibs.Document, error) {
 	switch d.Kind {
 	case kindState:
 		return translated(d, func(s *state) (cursors []*dibs.Cursor) {
