@@ -167,7 +167,7 @@ func Unavailable(cause error) *Error {
 }
 
 // Moved returns the error for a registry that takes no more commits, because it has moved to
-// another place; see [Fencer].
+// another place.
 func Moved(place string) *Error {
 	cause := "this registry has moved to " + place
 	return &Error{Code: CodeUnavailable, Message: cause + ": nothing happened; use it there", Cause: Cause(cause)}

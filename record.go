@@ -15,8 +15,6 @@ const (
 	KindTally     Kind = "tally"    // the refused attempts of one hour
 	KindActivity  Kind = "activity" // what happened in one minute or hour
 
-	KindFence Kind = "fence" // where the registry has moved; see [Fencer]
-
 	KindSkeleton Kind = "skeleton" // index: names that look alike
 	KindHash     Kind = "hash"     // index: the name with a keyed hash, in a blind namespace
 )

@@ -17,7 +17,7 @@ import (
 // nothing [cancelled].
 //
 // Optional interfaces of engines: [Pinger], [Scrubber], [Clock], [Parallel], [Waker],
-// [Fencer], [Partitioned], [Binder].
+// [Partitioned], [Binder].
 type Store interface {
 	// Load returns those of refs that exist, and the engine's time.
 	//

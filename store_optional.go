@@ -36,18 +36,6 @@ type Waker interface {
 	Wake(ctx context.Context) <-chan struct{}
 }
 
-// Fencer is an optional interface of engines that can refuse all commits, in every process, while
-// their data moves to another engine.
-type Fencer interface {
-	// Fence makes every later Commit fail with [Moved], whichever process or caller's transaction
-	// makes it. Commits in progress end first, or never happen: once Fence has returned, records
-	// and events no longer change. Reads go on. The fence is a document of [KindFence] with the
-	// place as its data. Fencing again changes the place.
-	Fence(ctx context.Context, place string) error
-	// Unfence allows commits again.
-	Unfence(ctx context.Context) error
-}
-
 // Partitioned is an optional interface of stores that consist of several engines, such as that
 // of package routestore. Each scope is always in the same engine. Each engine has its own clock
 // and may be slow or unavailable by itself, so the registry has a writer, a reader and a

@@ -11,7 +11,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // fence is what every transaction of a commit contains: the condition that there is no fence, and
 // the request for it if the conditions fail. Transactions share both, and so pay for no memory.

@@ -8,7 +8,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // Fence makes every later Commit fail. A Commit holds the mutex until it is done, so none is in
 // progress.

@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // The fence is a constraint that no new batch fulfils, and every commit inserts one, also in a
 // caller's transaction. To add it takes a lock on the table, which the server grants when all

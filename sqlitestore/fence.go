@@ -13,7 +13,7 @@ import (
 	"github.com/calldibs/dibs/internal/record"
 )
 
-var _ dibs.Fencer = (*Store)(nil)
+var _ record.Fencer = (*Store)(nil)
 
 // The fence is a trigger before every kind of write. Triggers belong to the file: SQLite runs them
 // in every process, in callers' transactions, and for statements that were prepared before. A file

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,13 @@ import (
 	"github.com/calldibs/dibs"
 )
 
-// RunFence runs the cases of [dibs.Fencer], for engines that have it.
+// fencer is an engine that can refuse all commits, in every process, because its registry has moved.
+type fencer interface {
+	Fence(ctx context.Context, place string) error
+	Unfence(ctx context.Context) error
+}
+
+// RunFence proves that Fence refuses every later commit, for engines that have it and Unfence.
 func RunFence(t *testing.T, harness Harness) {
 	t.Helper()
 	for _, c := range []testCase{
@@ -27,14 +34,14 @@ func RunFence(t *testing.T, harness Harness) {
 
 func (e *env) fence(place string) {
 	e.Helper()
-	if err := e.store.(dibs.Fencer).Fence(e.Context(), place); err != nil {
+	if err := e.store.(fencer).Fence(e.Context(), place); err != nil {
 		e.Fatalf("Fence: %v", err)
 	}
 }
 
 func (e *env) unfence() {
 	e.Helper()
-	if err := e.store.(dibs.Fencer).Unfence(e.Context()); err != nil {
+	if err := e.store.(fencer).Unfence(e.Context()); err != nil {
 		e.Fatalf("Unfence: %v", err)
 	}
 }
@@ -107,7 +114,7 @@ func fenceAmongWriters(e *env) {
 				}
 			}
 			defer close(fenced)
-			return e.store.(dibs.Fencer).Fence(e.Context(), "elsewhere")
+			return e.store.(fencer).Fence(e.Context(), "elsewhere")
 		}
 		for round := 0; ; round++ {
 			n := name("slug", fmt.Sprintf("w%d-%d", i, round), dibs.Held)

@@ -121,7 +121,7 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		}
 		c.tell(Fencing, 0)
 		began = time.Now()
-		if err := c.source.(dibs.Fencer).Fence(ctx, c.Place); err != nil {
+		if err := c.source.(record.Fencer).Fence(ctx, c.Place); err != nil {
 			return Report{}, err
 		}
 	}
@@ -134,7 +134,7 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 
 // begin finds out how far an earlier run came, or prepares an empty target.
 func (c *copying) begin(ctx context.Context) error {
-	if _, ok := c.source.(dibs.Fencer); !ok {
+	if _, ok := c.source.(record.Fencer); !ok {
 		return fmt.Errorf("%w: the engine %T has no fence", dibs.ErrUnsupported, c.source)
 	}
 	err := c.state.load(ctx, c.target)
@@ -281,5 +281,5 @@ func Abandon(ctx context.Context, source, target dibs.Store, o Options) error {
 	if fenced, err := c.isFenced(ctx); err != nil || !fenced {
 		return err
 	}
-	return source.(dibs.Fencer).Unfence(ctx)
+	return source.(record.Fencer).Unfence(ctx)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/calldibs/dibs/internal/copier"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/pgstore"
@@ -117,11 +118,11 @@ func (m mortal) Snapshot(ctx context.Context) (snapshot.View, error) {
 }
 
 func (m mortal) Fence(ctx context.Context, place string) error {
-	_, err := call(m.life, func() (struct{}, error) { return struct{}{}, m.Store.(dibs.Fencer).Fence(ctx, place) })
+	_, err := call(m.life, func() (struct{}, error) { return struct{}{}, m.Store.(record.Fencer).Fence(ctx, place) })
 	return err
 }
 
-func (m mortal) Unfence(ctx context.Context) error { return m.Store.(dibs.Fencer).Unfence(ctx) }
+func (m mortal) Unfence(ctx context.Context) error { return m.Store.(record.Fencer).Unfence(ctx) }
 
 func (m mortal) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
 	_, err := call(m.life, func() (struct{}, error) {

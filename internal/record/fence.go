@@ -1,9 +1,28 @@
 package record
 
-import "github.com/calldibs/dibs"
+import (
+	"context"
 
-// FenceRef is the address of an engine's fence, see [dibs.Fencer].
-var FenceRef = dibs.Ref{Kind: dibs.KindFence, ID: dibs.ID{'f', 'e', 'n', 'c', 'e'}}
+	"github.com/calldibs/dibs"
+)
+
+// KindFence is the kind of the document that says where the registry has moved.
+const KindFence dibs.Kind = "fence"
+
+// Fencer is an optional interface of engines that can refuse all commits, in every process, while
+// their data moves to another engine.
+type Fencer interface {
+	// Fence makes every later Commit fail with [dibs.Moved], whichever process or caller's transaction
+	// makes it. Commits in progress end first, or never happen: once Fence has returned, records
+	// and events no longer change. Reads go on. The fence is a document of [KindFence] with the
+	// place as its data. Fencing again changes the place.
+	Fence(ctx context.Context, place string) error
+	// Unfence allows commits again.
+	Unfence(ctx context.Context) error
+}
+
+// FenceRef is the address of an engine's fence, see [Fencer].
+var FenceRef = dibs.Ref{Kind: KindFence, ID: dibs.ID{'f', 'e', 'n', 'c', 'e'}}
 
 // NewFence returns the fence of an engine whose registry has moved to a place.
 func NewFence(place string) *dibs.Document {

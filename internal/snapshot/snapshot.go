@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 )
 
 // Source is an optional interface of engines that can show everything they have as of one moment.
@@ -81,9 +82,9 @@ const (
 
 // IsLocal reports whether a record belongs to a store, and not to the registry in it: it stays where it
 // is when the registry moves.
-func IsLocal(record dibs.Record) bool {
-	local := []dibs.Kind{KindRoutes, KindProbe, KindProgress, KindCopy, dibs.KindFence}
-	return slices.Contains(local, record.Ref().Kind)
+func IsLocal(r dibs.Record) bool {
+	local := []dibs.Kind{KindRoutes, KindProbe, KindProgress, KindCopy, record.KindFence}
+	return slices.Contains(local, r.Ref().Kind)
 }
 
 // Take takes a snapshot of a store. It fails with [dibs.ErrUnsupported] if the engine has none.
