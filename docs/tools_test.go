@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,7 +128,7 @@ func (s *shell) run(mark string, env ...string) {
 func (s *shell) attempt(mark string, env ...string) (stdout, stderr string, err error) {
 	s.Helper()
 	command := exec.CommandContext(s.Context(), "sh", "-euc", s.block("run: "+mark))
-	command.Dir, command.Env = s.folder, append(s.env, env...)
+	command.Dir, command.Env = s.folder, slices.Concat(s.env, env)
 	var said strings.Builder
 	command.Stderr = &said
 	out, err := command.Output()
