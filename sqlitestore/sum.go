@@ -86,8 +86,8 @@ func (t *table) sum(row sqlrow.Row) int64 {
 // The seal of an event is the first field of its body, with a checksum: no damage to a length can
 // hide it.
 const (
-	bodySeal protowire.Number = 23
-	sealSize                  = 6 // two bytes of tag, four of checksum
+	bodySeal = protowire.Number(23)
+	sealSize = 6 // two bytes of tag, four of checksum
 )
 
 // seal fills in the seal at the beginning of a body.

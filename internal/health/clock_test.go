@@ -11,7 +11,6 @@ func TestJumpsOfClocks(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	const noon = dibs.Instant(1_800_000_000_000)
-	after := func(d time.Duration) time.Time { return start.Add(d) }
 	for name, c := range map[string]struct {
 		from, to time.Duration // of the second reading
 		now      dibs.Instant
@@ -29,7 +28,7 @@ func TestJumpsOfClocks(t *testing.T) {
 		if by := watch.jump(start, start, noon); by != 0 {
 			t.Errorf("%s: the first reading is a jump by %v", name, by)
 		}
-		if by := watch.jump(after(c.from), after(c.to), c.now); by != c.want {
+		if by := watch.jump(start.Add(c.from), start.Add(c.to), c.now); by != c.want {
 			t.Errorf("%s: a jump by %v, want %v", name, by, c.want)
 		}
 	}

@@ -94,19 +94,17 @@ func (l *link) accept() {
 }
 
 func (l *link) connect(caller net.Conn) {
-	defer caller.Close()
 	server, err := net.Dial("tcp", *l.target.Load())
 	if err != nil {
-		return
-	}
-	defer server.Close()
-	if !l.keep(caller, server) {
+		_ = caller.Close()
 		return
 	}
 	defer l.drop(caller, server)
+	if !l.keep(caller, server) {
+		return
+	}
 	l.running.Go(func() {
-		defer caller.Close()
-		defer server.Close()
+		defer l.drop(caller, server)
 		l.pump(caller, server, func(t *trouble) bool { return t.noAnswers })
 	})
 	l.pump(server, caller, func(t *trouble) bool { return t.noRequests })
@@ -141,10 +139,12 @@ func (l *link) keep(conns ...net.Conn) bool {
 	return !l.closed
 }
 
+// drop closes connections, which ends both directions. It may be called twice.
 func (l *link) drop(conns ...net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range conns {
+		_ = c.Close()
 		delete(l.conns, c)
 	}
 }

@@ -50,7 +50,7 @@ type server struct {
 }
 
 // open starts engine and servers.
-func (t *run) open(ctx context.Context) error {
+func (t *run) open() error {
 	var err error
 	doErr := t.harness.Do(func() { t.engine, err = openEngine(t) })
 	if err = errors.Join(err, doErr); err != nil {
@@ -70,7 +70,7 @@ func (t *run) open(ctx context.Context) error {
 		}
 		t.servers = append(t.servers, s)
 		t.harness.Cleanup(s.close)
-		if err := s.open(ctx); err != nil {
+		if err := s.open(); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (t *run) registries() (all []*dibs.Registry) {
 }
 
 // open starts a server and connects to it.
-func (s *server) open(context.Context) (err error) {
+func (s *server) open() (err error) {
 	if s.link, err = newLink(""); err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 			}
 		})
 	}
-	if err := t.open(ctx); err != nil {
+	if err := t.open(); err != nil {
 		return Report{}, err
 	}
 	if err := t.rounds(ctx); err != nil {
