@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,7 +24,20 @@ func (s *server) key(t *testing.T, name string, args ...string) string {
 	if secret == "" {
 		t.Fatalf("there is no secret in %q", out)
 	}
+	await(t, "the server knows that there is a key", func() bool { return s.needsAKey(t) })
 	return secret
+}
+
+// needsAKey reports whether the server refuses callers without a key: it learns of the first key a moment
+// after it was made by another process.
+func (s *server) needsAKey(t *testing.T) bool {
+	t.Helper()
+	response, err := http.Get(s.url + "/v1/me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusUnauthorized
 }
 
 // signIn opens a page and signs in with a key.
