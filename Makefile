@@ -96,6 +96,12 @@ baselines: deps
 	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
 	DIBS_TEST_LONG=1 $(GO) test -timeout 5m -count 1 ./dashboard -run '^Test(FirstPage|ManyNames|TailIsCheap)$$'
 
+## dashboard-goals: how soon the first page is usable, what the live tail costs, and how long pages take; DIBS_DASHBOARD_STORE
+## names a store with many names
+.PHONY: dashboard-goals
+dashboard-goals: deps
+	DIBS_TEST_LONG=goals $(GO) test -timeout 15m -count 1 -v ./dashboard -run '^Test(FirstPage|ManyNames|TailIsCheap)$$'
+
 ## test-cluster: the tests of etcd clusters whose members fail or are cut off, all of them, repeatedly
 .PHONY: test-cluster
 test-cluster: deps

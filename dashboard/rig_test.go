@@ -53,6 +53,9 @@ var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
 // serve starts a server in a folder, at an address ("127.0.0.1:0" for a free port), and returns once it listens.
 func serve(t *testing.T, dir, listen string, args ...string) *server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("with the race detector other packages test the server")
+	}
 	s := &server{ended: make(chan struct{}), dir: dir}
 	s.cmd = exec.Command(os.Args[0], append([]string{"serve", "--listen", listen, "--store", "sqlite:dibs.db"}, args...)...)
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = dir, []string{childEnv + "=1"}, &s.stderr

@@ -14,6 +14,15 @@ import (
 // measuring reports whether times count: they mean something only on a machine that does nothing else.
 func measuring() bool { return os.Getenv("DIBS_TEST_LONG") != "" }
 
+// allowed returns how many times its goal a measurement may be: make baselines runs on machines of every
+// sort, make dashboard-goals on one that is known.
+func allowed() time.Duration {
+	if os.Getenv("DIBS_TEST_LONG") == "goals" {
+		return 1
+	}
+	return 3
+}
+
 // The first page is small, and shows its figures soon after it was asked for, with an empty cache: the best of several.
 func TestFirstPage(t *testing.T) {
 	t.Parallel()
@@ -44,7 +53,7 @@ func TestFirstPage(t *testing.T) {
 	if bytes > 150_000 || bytes < 10_000 {
 		t.Errorf("the page has %d bytes", bytes)
 	}
-	if measuring() && best > 300*time.Millisecond {
+	if measuring() && best > allowed()*300*time.Millisecond {
 		t.Errorf("it is usable only after %v", best)
 	}
 }
@@ -103,7 +112,7 @@ func TestManyNames(t *testing.T) {
 	for _, v := range views(known[0], known[1], known[2]) {
 		took, slowest := p.visit(v)
 		t.Logf("%-32s %4d ms, its slowest call %4d ms", v.name, took, slowest)
-		if measuring() && slowest > 200 {
+		if measuring() && slowest > int(allowed())*200 {
 			t.Errorf("%s: a call takes %d ms", v.name, slowest)
 		}
 	}

@@ -22,6 +22,9 @@ import (
 // The ways of docs/adopting.md work, from tables as frameworks make them.
 func TestAdopting(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it runs programs, which the race detector does not see")
+	}
 	page := readMarked(t, "docs/adopting.md")
 	t.Run("ways", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *shell){

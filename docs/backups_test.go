@@ -108,6 +108,9 @@ func begin(t *testing.T, address string) *restored {
 // The steps of docs/backups.md work on every engine.
 func TestBackups(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it runs programs, which the race detector does not see")
+	}
 	page := readMarked(t, "docs/backups.md")
 	t.Run("engines", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *shell){

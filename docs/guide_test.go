@@ -42,6 +42,9 @@ func guides(t *testing.T) map[string]int {
 
 func TestGuides(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it runs programs, which the race detector does not see")
+	}
 	for path, atLeast := range guides(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
