@@ -48,9 +48,6 @@ func TestGuides(t *testing.T) {
 	for path, atLeast := range guides(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() {
-				t.Skip("starts servers")
-			}
 			p := newGuide(t)
 			if p.follow(readText(t, path)); p.ran < atLeast {
 				t.Errorf("only %d commands ran, want at least %d", p.ran, atLeast)

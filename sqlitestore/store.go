@@ -203,21 +203,35 @@ func preparePath(path string) (abs string, exists bool, err error) {
 
 // probe inspects a file before anything is written to it.
 func probe(ctx context.Context, abs string, cfg Config) error {
-	inspectAs := func(mode string) error {
+	as := func(mode string, look func(*session) error) error {
 		conn := &session{connector: connector(dsn(abs, cfg, "mode", mode))}
 		defer conn.close()
-		if _, err := inspect(ctx, conn, len(migrations), cfg.Shared); err != nil {
-			return err
-		}
-		return checkSmall(ctx, conn)
+		return look(conn)
 	}
-	err := inspectAs("ro")
-	if primaryCode(err) == sqlite3.SQLITE_READONLY || primaryCode(err) == sqlite3.SQLITE_CANTOPEN {
+	isSound := func(conn *session) error {
+		_, err := inspect(ctx, conn, len(migrations), cfg.Shared)
+		return err
+	}
+	err := as("ro", isSound)
+	if cannotRead(err) {
 		// A process was killed while it wrote. The file cannot be read before its last
 		// transaction is rolled back, which needs write access.
-		err = inspectAs("rw")
+		err = as("rw", isSound)
+	}
+	if err != nil {
+		return err
+	}
+	// On a connection that can only read, SQLite does not compare the indexes with their tables.
+	check := func(conn *session) error { return checkSmall(ctx, conn) }
+	if err = as("rw", check); cannotRead(err) {
+		err = as("ro", check)
 	}
 	return err
+}
+
+// cannotRead reports whether a file cannot be read in the way it was opened.
+func cannotRead(err error) bool {
+	return primaryCode(err) == sqlite3.SQLITE_READONLY || primaryCode(err) == sqlite3.SQLITE_CANTOPEN
 }
 
 // prepare switches the file to WAL mode and migrates it.
