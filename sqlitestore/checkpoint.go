@@ -15,6 +15,7 @@ type checkpointer struct {
 	store *Store
 	conn  *session
 	at    int64         // how many pages in the WAL are worth a checkpoint
+	most  int64         // to which that may grow
 	last  time.Time     // when there was one
 	wake  chan struct{} // has an element after a commit
 
@@ -38,9 +39,9 @@ const (
 	maxCheckpointPause = 500 * time.Millisecond // while a long read needs the WAL as it is
 )
 
-func newCheckpointer(s *Store, at int64) *checkpointer {
+func newCheckpointer(s *Store) *checkpointer {
 	c := &checkpointer{
-		store: s, conn: s.writer.another(), at: at,
+		store: s, conn: s.writer.another(), at: firstCheckpointAt, most: checkpointAt,
 		wake: make(chan struct{}, 1), stopping: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go c.run()
@@ -96,8 +97,8 @@ func (c *checkpointer) checkpoint() bool {
 	if !restart && left < c.at {
 		return true
 	}
-	if time.Since(c.last) < shortTime {
-		c.at = min(2*c.at, checkpointAt)
+	if c.at < c.most && time.Since(c.last) < shortTime {
+		c.at = min(2*c.at, c.most)
 	}
 	defer func() { c.last = time.Now() }()
 	if restart {

@@ -111,3 +111,28 @@ func TestCheckpointBesideCommits(t *testing.T) {
 		}
 	}
 }
+
+// A WAL that fills in a short time becomes longer, but not without bound.
+func TestLongerWAL(t *testing.T) {
+	t.Parallel()
+	_, c, commit := newCheckpointed(t)
+	c.most = 4 * c.at
+	for range 4 {
+		for left := int64(0); left < c.at; _, left = walOf(t, c) {
+			commit()
+		}
+		c.last = time.Now().Add(time.Hour) // however slow this machine is
+		c.checkpoint()
+	}
+	if c.at != c.most {
+		t.Errorf("a checkpoint is at %d pages, want %d", c.at, c.most)
+	}
+	before := c.most / 2
+	c.at, c.last = before, time.Now().Add(-time.Hour)
+	for left := int64(0); left < c.at; _, left = walOf(t, c) {
+		commit()
+	}
+	if c.checkpoint(); c.at != before {
+		t.Errorf("after a long time a checkpoint is at %d pages, want %d", c.at, before)
+	}
+}

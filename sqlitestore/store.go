@@ -153,7 +153,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		_ = s.Close()
 		return nil, openError(path, err)
 	}
-	s.checkpoints = newCheckpointer(s, firstCheckpointAt)
+	s.checkpoints = newCheckpointer(s)
 	return s, nil
 }
 
