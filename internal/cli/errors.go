@@ -91,8 +91,8 @@ func classify(err error) (exit int, problem *wire.Problem) {
 	}
 	if refused, ok := errors.AsType[*dibs.Error](err); ok {
 		problem := wire.ProblemOf(refused)
-		if err != error(refused) {
-			problem.Detail = plainText(err) // it says where
+		if text := plainText(err); text != plainText(refused) {
+			problem.Detail = text // it says where
 		}
 		return codeExit(refused.Code), problem
 	}

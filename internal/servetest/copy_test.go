@@ -1,6 +1,7 @@
 package servetest_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,9 +58,7 @@ func TestCopyUnderLoad(t *testing.T) {
 	acked := make(map[string]string)
 	for _, l := range load {
 		l.stop()
-		for name, owner := range l.acked {
-			acked[name] = owner
-		}
+		maps.Copy(acked, l.acked)
 		for _, failure := range l.failures {
 			if !strings.HasPrefix(failure, "503 ") || !strings.Contains(failure, moved) {
 				t.Errorf("a caller got %s", failure)
