@@ -27,7 +27,7 @@ func (s *Store) Fence(ctx context.Context, place string) error {
 	fence := record.NewFence(place)
 	return s.changeFence(ctx, func() []call {
 		return []call{
-			{text: "BEGIN"},
+			{text: beginLock}, // it must see the commits that it waits for
 			// In the order of number, which would else wait for this transaction and this one for it.
 			{text: s.sql.named("lock head")},
 			{text: s.sql.named("drop fence")},

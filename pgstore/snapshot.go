@@ -70,7 +70,8 @@ func (s *Store) snapshot(ctx context.Context) (*view, error) {
 func (v *view) begin(ctx context.Context) error {
 	sql := v.store.sql
 	return v.store.use(ctx, func(head *pgx.Conn) error {
-		if err := pipeline(ctx, head, call{text: "BEGIN"}, call{text: sql.named("lock head")}); err != nil {
+		// At another level it would not see batches that are committed after it got the lock.
+		if err := pipeline(ctx, head, call{text: beginLock}, call{text: sql.named("lock head")}); err != nil {
 			return err
 		}
 		var pending pgtype.FlatArray[uuid]
