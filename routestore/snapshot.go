@@ -96,7 +96,7 @@ func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Eve
 		}
 		before := func(a, b dibs.Event) bool { return a.At < b.At }
 		merge(all, before, func(i int, e dibs.Event, err error) bool {
-			if err == nil {
+			if !snapshot.Ends(err) {
 				at[v.parts[i].index] = e.Cursor
 				e.Cursor = v.table.encode(at)
 			}
@@ -141,8 +141,27 @@ func (v *view) Counts(ctx context.Context) (all []dibs.NameCount, err error) {
 	return all, nil
 }
 
+// CheckFile returns what the parts find wrong with their files, if they can check them.
+func (v *view) CheckFile(ctx context.Context) (wrong []string, err error) {
+	for _, own := range v.views {
+		checker, ok := own.(interface {
+			CheckFile(ctx context.Context) ([]string, error)
+		})
+		if !ok {
+			continue
+		}
+		found, err := checker.CheckFile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		wrong = append(wrong, found...)
+	}
+	return wrong, nil
+}
+
 // merge calls yield with the elements of several sequences, each of which is in order, until it returns
-// false. Of equal elements that of the first sequence comes first. After an error it ends.
+// false. Of equal elements that of the first sequence comes first. Errors come before elements; after one
+// that ends its sequence, merge ends.
 func merge[T any](all []iter.Seq2[T, error], before func(a, b T) bool, yield func(i int, element T, err error) bool) {
 	type head struct {
 		element T
@@ -166,7 +185,7 @@ func merge[T any](all []iter.Seq2[T, error], before func(a, b T) bool, yield fun
 				break
 			}
 		}
-		if first < 0 || !yield(first, heads[first].element, heads[first].err) || heads[first].err != nil {
+		if first < 0 || !yield(first, heads[first].element, heads[first].err) || snapshot.Ends(heads[first].err) {
 			return
 		}
 		heads[first].element, heads[first].err, heads[first].ok = next[first]()

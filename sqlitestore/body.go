@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -118,17 +119,14 @@ func (b *bodyEncoder) meta(meta map[string]string) {
 }
 
 // decodeBody sets the fields that encodeBody encoded. All others must be set: the canonical form
-// too, if it is in a row.
+// too, if it is in a row. If the seal is broken, it sets what it can.
 func decodeBody(e *dibs.Event, data []byte, seq int64) error {
-	data, err := unseal(data, e, seq)
-	if err != nil {
-		return err
-	}
+	data, broken := unseal(data, e, seq)
 	var key string
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeField(data)
 		if n < 0 {
-			return fmt.Errorf("%w: event %d, of name %s: %w", ErrDamaged, seq, e.ID, protowire.ParseError(n))
+			return cmp.Or(broken, fmt.Errorf("%w: event %d, of name %s: %w", ErrDamaged, seq, e.ID, protowire.ParseError(n)))
 		}
 		_, _, tag := protowire.ConsumeTag(data)
 		var number uint64
@@ -160,7 +158,7 @@ func decodeBody(e *dibs.Event, data []byte, seq int64) error {
 		e.Entity = e.After.Entity
 	}
 	e.Epoch = e.After.Epoch
-	return nil
+	return broken
 }
 
 func setSnapshot(s *dibs.Snapshot, field int, number uint64, text string, at dibs.Instant) {

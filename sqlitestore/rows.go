@@ -68,7 +68,8 @@ func argument(c *sqlrow.Column, row sqlrow.Row) any {
 	return nil
 }
 
-// scan reads a row of a SELECT of all columns and the sum.
+// scan reads a row of a SELECT of all columns and the sum. If the sum is wrong, it returns what the
+// row says with the error.
 func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 	row := t.New()
 	for i := range t.Columns {
@@ -89,10 +90,14 @@ func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 			*p = asBytes(v)
 		}
 	}
+	record, err := row.Record()
 	if sum, ok := values[len(t.Columns)].(int64); ok && sum != t.sum(row) {
-		return nil, damaged("a row of %s", t.Name)
+		if err != nil {
+			return nil, damaged("a row of %s", t.Name)
+		}
+		return record, damaged("%s %s", record.Ref().Kind, record.Ref().ID)
 	}
-	return row.Record()
+	return record, err
 }
 
 func intOrNull(i int64) any {

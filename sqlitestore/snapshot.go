@@ -1,9 +1,12 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs"
@@ -68,46 +71,112 @@ func (v *view) read(ctx context.Context, fn func() error) error {
 	return unavailable(fn())
 }
 
-// pageByKey returns the statement of a page of records behind a key.
-func pageByKey(t *table) *statement {
-	key := strings.Join(t.Key, ", ")
-	return newStatement("SELECT " + t.columns + " FROM " + t.Name + " WHERE (" + key + ") > (" + params(len(t.Key)) + ") ORDER BY " + key + " LIMIT ?")
+// recordPages are the statements of a page of records behind a key: the page with the numbers of its rows,
+// and the key of one of them as the index has it, in whose order they come.
+type recordPages struct {
+	*table
+	page, keyAt *statement
 }
 
-var recordPages = [...]struct {
-	table *table
-	page  *statement
-}{
-	snapshot.Names: {names, pageByKey(names)}, snapshot.Entities: {entities, pageByKey(entities)}, snapshot.Documents: {documents, pageByKey(documents)},
+func newRecordPages(t *table) recordPages {
+	key := strings.Join(t.Key, ", ")
+	behind := " FROM " + t.Name + " WHERE (" + key + ") > (" + params(len(t.Key)) + ") ORDER BY " + key + " LIMIT ?"
+	return recordPages{t, newStatement("SELECT " + t.columns + ", rowid" + behind), newStatement("SELECT " + key + behind + " OFFSET ?")}
+}
+
+var recordPagesOf = [...]recordPages{
+	snapshot.Names: newRecordPages(names), snapshot.Entities: newRecordPages(entities), snapshot.Documents: newRecordPages(documents),
+}
+
+// scanned is a record or an event of a page, and its damage, if any.
+type scanned[T any] struct {
+	value  T
+	damage *snapshot.Damage
+	key    []any // of the last record of a page: what the next page comes behind
+}
+
+func newScanned[T any](value T, err error, row string, number int64) scanned[T] {
+	s := scanned[T]{value: value}
+	if err != nil {
+		s.damage = &snapshot.Damage{Row: fmt.Sprintf(row, number), Err: unavailable(err)}
+	}
+	return s
+}
+
+// values returns the values of a sequence, with their damages as errors.
+func values[T any](rows iter.Seq2[scanned[T], error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for row, err := range rows {
+			if row.damage != nil {
+				err = row.damage
+			}
+			if !yield(row.value, err) {
+				return
+			}
+		}
+	}
 }
 
 func (v *view) Records(ctx context.Context, table snapshot.Table) iter.Seq2[dibs.Record, error] {
-	of := recordPages[table]
-	return snapshot.Pages(func(last *dibs.Record) (page []dibs.Record, err error) {
-		after := dibs.Ref{}
+	of := recordPagesOf[table]
+	return values(snapshot.Pages(func(last *scanned[dibs.Record]) (page []scanned[dibs.Record], err error) {
+		after := []any{"", []byte{}}[2-len(of.Key):]
 		if last != nil {
-			after = (*last).Ref()
-		}
-		args := []any{after.ID[:], int64(snapshot.PageSize)}
-		if table == snapshot.Documents {
-			args = append([]any{string(after.Kind)}, args...)
+			after = last.key
 		}
 		err = v.read(ctx, func() error {
-			return v.conn.query(ctx, of.page, args, func(row []driver.Value) error {
-				record, err := of.table.scan(row)
-				page = append(page, record)
-				return err
-			})
+			page, err = of.read(ctx, v.conn, after)
+			return err
 		})
 		return page, err
+	}))
+}
+
+// read reads the page behind a key.
+func (of recordPages) read(ctx context.Context, run runner, after []any) (page []scanned[dibs.Record], err error) {
+	args := append(slices.Clone(after), int64(snapshot.PageSize))
+	err = run.query(ctx, of.page, args, func(row []driver.Value) error {
+		record, err := of.scan(row)
+		page = append(page, newScanned(record, err, "row %d of "+of.Name, asInt(row[len(row)-1])))
+		return nil
 	})
+	if err != nil || len(page) == 0 {
+		return nil, err
+	}
+	// A damaged row may have another key than the index, and the next page would not be the next one.
+	last := &page[len(page)-1]
+	args[len(after)] = int64(1)
+	err = run.query(ctx, of.keyAt, append(args, int64(len(page)-1)), func(row []driver.Value) error {
+		for _, value := range row {
+			last.key = append(last.key, value)
+		}
+		return nil
+	})
+	if err == nil && !isBehind(last.key, after) {
+		err = damaged("the order of %s", of.Name)
+	}
+	return page, err
+}
+
+// isBehind reports whether a key comes after another one. In a damaged index it may not.
+func isBehind(key, after []any) bool {
+	for i, value := range key {
+		order := cmp.Compare(asText(value), asText(after[i]))
+		if bytes, ok := value.([]byte); ok {
+			order = cmp.Compare(string(bytes), string(asBytes(after[i])))
+		}
+		if order != 0 {
+			return order > 0
+		}
+	}
+	return false
 }
 
 func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Event, error] {
-	return snapshot.Pages(func(last *dibs.Event) (page []dibs.Event, err error) {
+	return values(snapshot.Pages(func(last *scanned[dibs.Event]) (page []scanned[dibs.Event], err error) {
 		from := after
 		if last != nil {
-			from = last.Cursor
+			from = last.value.Cursor
 		}
 		seq, err := parseCursor(from)
 		if err == nil && seq > v.last {
@@ -118,13 +187,34 @@ func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Eve
 		}
 		err = v.read(ctx, func() error {
 			return v.conn.query(ctx, selectEvents, []any{seq, int64(snapshot.PageSize)}, func(row []driver.Value) error {
+				number := asInt(row[0])
+				if number <= seq {
+					return damaged("the order of dibs_events")
+				}
+				seq = number
 				e, err := scanEvent(row)
-				page = append(page, e)
-				return err
+				page = append(page, newScanned(e, err, "event %d", number))
+				return nil
 			})
 		})
 		return page, err
+	}))
+}
+
+var checkFile = newStatement("PRAGMA integrity_check(1000)")
+
+// CheckFile returns what SQLite finds wrong with the file: pages, and indexes that do not agree with
+// their tables. It reads all of the file.
+func (v *view) CheckFile(ctx context.Context) (wrong []string, err error) {
+	err = v.read(ctx, func() error {
+		return v.conn.query(ctx, checkFile, nil, func(row []driver.Value) error {
+			if text := asText(row[0]); text != "ok" {
+				wrong = append(wrong, text)
+			}
+			return nil
+		})
 	})
+	return wrong, err
 }
 
 func (v *view) Load(ctx context.Context, refs []dibs.Ref) (records []dibs.Record, err error) {

@@ -102,6 +102,11 @@ type Config struct {
 	// BusyTimeout is how long a call waits for a writing process before it returns UNAVAILABLE.
 	// Zero means 5 seconds.
 	BusyTimeout time.Duration
+
+	// Inspect opens an existing file also if it is damaged, to find out what of it can be read. The
+	// store writes nothing, and refuses every Commit. It is for checks, never for serving: names may
+	// be missing in a listing. False means that Open refuses a damaged file with [ErrDamaged].
+	Inspect bool
 }
 
 const (
@@ -131,7 +136,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if cfg.BusyTimeout <= 0 {
 		cfg.BusyTimeout = 5 * time.Second
 	}
-	abs, exists, err := preparePath(path)
+	abs, exists, err := preparePath(path, !cfg.Inspect)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +147,15 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	}
 	writeCfg := cfg
 	writeCfg.BusyTimeout = 0 // begin waits itself
+	const cannotWrite = "query_only(1)"
+	writes := []string{"mode", "rw", "_pragma", cacheSize(writerCache)}
+	if cfg.Inspect {
+		writes = append(writes, "_pragma", cannotWrite)
+	}
 	s := &Store{
 		busyTimeout: cfg.BusyTimeout,
-		writer:      newPool(connector(dsn(abs, writeCfg, "mode", "rw", "_pragma", cacheSize(writerCache))), 1),
-		readers: newPool(connector(dsn(abs, cfg, "mode", "rw", "_pragma", "query_only(1)", "_pragma", cacheSize(readerCache))),
-			readerCount),
+		writer:      newPool(connector(dsn(abs, writeCfg, writes...)), 1),
+		readers:     newPool(connector(dsn(abs, cfg, "mode", "rw", "_pragma", cannotWrite, "_pragma", cacheSize(readerCache))), readerCount),
 	}
 	s.queries = queries{cfg.Now, s.readConn}
 	if err := s.prepare(ctx, cfg); err != nil {
@@ -163,10 +172,10 @@ const minDatabase = 512 // SQLite's smallest page
 // this process opens it.
 var preparing sync.Mutex
 
-// preparePath refuses what cannot be a file, creates a missing file, and reports whether the
-// file has content. It must not open an existing file: closing it would drop the locks of
+// preparePath refuses what cannot be a file, creates a missing file if it may, and reports whether
+// the file has content. It must not open an existing file: closing it would drop the locks of
 // other connections in this process.
-func preparePath(path string) (abs string, exists bool, err error) {
+func preparePath(path string, create bool) (abs string, exists bool, err error) {
 	preparing.Lock()
 	defer preparing.Unlock()
 	if path == "" || path == ":memory:" || strings.ContainsRune(path, 0) {
@@ -177,7 +186,7 @@ func preparePath(path string) (abs string, exists bool, err error) {
 	}
 	info, err := os.Stat(abs)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && create:
 		// For its owner alone, also behind a dangling symbolic link. A file that SQLite creates
 		// would be readable by all; its -wal and -shm files get the permissions of the main file.
 		file, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
@@ -218,7 +227,7 @@ func probe(ctx context.Context, abs string, cfg Config) error {
 		// transaction is rolled back, which needs write access.
 		err = as("rw", isSound)
 	}
-	if err != nil {
+	if err != nil || cfg.Inspect {
 		return err
 	}
 	// On a connection that can only read, SQLite does not compare the indexes with their tables.
@@ -244,7 +253,7 @@ func (s *Store) prepare(ctx context.Context, cfg Config) error {
 	// When several processes create one file, SQLite sometimes reports a lock without waiting
 	// for the busy timeout.
 	for deadline := time.Now().Add(cfg.BusyTimeout); ; {
-		err := s.tryPrepare(ctx, conn, cfg.Shared)
+		err := s.tryPrepare(ctx, conn, cfg)
 		if !isBusy(err) || time.Now().After(deadline) {
 			return err
 		}
@@ -254,7 +263,14 @@ func (s *Store) prepare(ctx context.Context, cfg Config) error {
 	}
 }
 
-func (s *Store) tryPrepare(ctx context.Context, conn *session, shared bool) error {
+func (s *Store) tryPrepare(ctx context.Context, conn *session, cfg Config) error {
+	if cfg.Inspect {
+		version, err := inspect(ctx, conn, len(migrations), cfg.Shared)
+		if err == nil && version != int64(len(migrations)) {
+			err = fmt.Errorf("its schema is version %d, and only a sound file can be brought to version %d", version, len(migrations))
+		}
+		return err
+	}
 	// Not in the DSN, where an unavailable mode causes no error.
 	mode, err := readRow(ctx, conn, setWAL)
 	if err != nil {
@@ -263,7 +279,7 @@ func (s *Store) tryPrepare(ctx context.Context, conn *session, shared bool) erro
 	if mode[0] != "wal" {
 		return fmt.Errorf("journal mode is %q and WAL is not available: use a file on a local disk", mode[0])
 	}
-	return migrate(ctx, conn, migrations, shared, s.instant)
+	return migrate(ctx, conn, migrations, cfg.Shared, s.instant)
 }
 
 var setWAL = newStatement("PRAGMA journal_mode = WAL")

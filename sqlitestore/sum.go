@@ -96,7 +96,7 @@ func seal(body []byte, e *dibs.Event, seq int64) {
 	protowire.AppendFixed32(b, sumOfEvent(body[sealSize:], e, seq))
 }
 
-// unseal checks the seal of a body, and returns the rest. Events from before there were seals have
+// unseal checks the seal of a body, and returns the rest, also if the seal is broken. Events from before there were seals have
 // none.
 func unseal(body []byte, e *dibs.Event, seq int64) ([]byte, error) {
 	field, kind, tag := protowire.ConsumeTag(body)
@@ -104,10 +104,13 @@ func unseal(body []byte, e *dibs.Event, seq int64) ([]byte, error) {
 		return body, nil
 	}
 	sum, n := protowire.ConsumeFixed32(body[tag:])
-	if n < 0 || sum != sumOfEvent(body[tag+n:], e, seq) {
-		return nil, damaged("event %d, of name %s,", seq, e.ID)
+	if n < 0 {
+		return nil, damagedEvent(e, seq)
 	}
-	return body[tag+n:], nil
+	if body = body[tag+n:]; sum != sumOfEvent(body, e, seq) {
+		return body, damagedEvent(e, seq)
+	}
+	return body, nil
 }
 
 // sumOfEvent is about what the event's own row has, and the id of its name.
@@ -135,6 +138,10 @@ func checkSmall(ctx context.Context, run runner) error {
 		return fmt.Errorf("%w: %v", ErrDamaged, result)
 	}
 	return nil
+}
+
+func damagedEvent(e *dibs.Event, seq int64) error {
+	return damaged("event %d, of name %s,", seq, e.ID)
 }
 
 func damaged(format string, args ...any) error {

@@ -65,6 +65,7 @@ func (v *verifying) run(ctx context.Context) (*answer, error) {
 	if target.Server != "" {
 		return nil, usage("to check a store against itself, open it: use --store; a server can be compared with another system: --against")
 	}
+	target.Damaged = true
 	began := time.Now()
 	report, err := v.checkStore(ctx, target)
 	v.progress.end()
@@ -140,6 +141,9 @@ func (v *verifying) limiter() func(context.Context, int) error {
 func (v *verifying) tell(p verify.Progress) {
 	if v.progress.what != string(p.Phase) {
 		v.progress.begin(v.session, string(p.Phase), nil)
+	}
+	if p.Phase == verify.CheckingFile {
+		return // it is told once, when it begins
 	}
 	v.progress.show(p.Done, of(p.Phase), p)
 }

@@ -63,6 +63,65 @@ func TestVerifyFindsDamage(t *testing.T) {
 	}
 }
 
+// TestVerifyNamesAllDamage checks that a file which no other command opens is looked at, and that all
+// damaged rows are named in one run.
+func TestVerifyNamesAllDamage(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "dibs.db")
+	command := func(args ...string) outcome {
+		return run(cli.Process{Args: append(args, "--store", "sqlite:"+file), Environ: map[string]string{}})
+	}
+	for _, name := range []string{"ann", "bob", "carl"} {
+		if o := command("claim", "slug", name, "--entity", "user/"+name); o.code != 0 {
+			t.Fatal(o)
+		}
+	}
+	damage := func(statements string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		db.SetMaxOpenConns(1)
+		if _, err := db.Exec(statements); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("UPDATE dibs_names SET owner_id = 'eve' WHERE canonical IN ('ann', 'bob'); UPDATE dibs_events SET at = at + 1 WHERE seq = 3")
+	named := []string{
+		"slug:ann damaged  row 1 of dibs_names is not as it was written", "slug:bob damaged  row 2 of dibs_names is not as it was written",
+		"slug:carl damaged  event 3 is not as it was written", "    record    event 3", "slug:ann replay ", "  3 damaged  restore it from a backup",
+	}
+	check := func(want ...string) {
+		t.Helper()
+		o := command("verify")
+		if o.code != cli.ExitFindings {
+			t.Errorf("exit code %d: %s", o.code, o)
+		}
+		for _, text := range want {
+			if !strings.Contains(o.stdout, text) {
+				t.Errorf("%q is not in the output: %s", text, o)
+			}
+		}
+	}
+	check(named...)
+	if o := command("dump", file+".dibs"); o.code == 0 || !strings.Contains(o.stderr, "is not as it was written") {
+		t.Errorf("a dump of damaged rows: %s", o)
+	}
+
+	damage("PRAGMA ignore_check_constraints = 1; UPDATE dibs_names SET status = 'reserved' WHERE canonical = 'carl'")
+	for _, args := range [][]string{{"get", "slug", "bob"}, {"dump", file + ".dibs"}} {
+		if o := command(args...); o.code == 0 || !strings.Contains(o.stderr, "the file is damaged") {
+			t.Errorf("%v of a damaged file: %s", args, o)
+		}
+	}
+	check(append(named[:4], "the file file  CHECK constraint failed in dibs_names", "slug:carl damaged  row 3 of dibs_names")...)
+	if o := command("verify", "--json"); o.code != cli.ExitFindings || strings.Count(o.stdout, `"check":"damaged"`) != 4 || o.stderr != "" {
+		t.Errorf("with --json: %s", o)
+	}
+}
+
 // TestVerifyAgainstAFileOverHTTP compares a server with a file, and imports what is missing through it.
 func TestVerifyAgainstAFileOverHTTP(t *testing.T) {
 	t.Parallel()

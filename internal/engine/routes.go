@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/copier"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/routestore"
+	"github.com/calldibs/dibs/sqlitestore"
 )
 
 // DefaultStore is the name of the store for all scopes without a route.
@@ -34,7 +36,9 @@ type Layout struct {
 	Move bool
 	// Incomplete opens also a store that is being filled from an archive.
 	Incomplete bool
-	Logger     *slog.Logger // nil means none
+	// Damaged opens also a damaged file, but only to look at it; see [sqlitestore.Config].
+	Damaged bool
+	Logger  *slog.Logger // nil means none
 	// Watch, if set, gets each open store, and returns the store to use instead. The name is
 	// empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
@@ -48,7 +52,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	var opening sync.WaitGroup
 	for i, route := range routes {
 		opening.Go(func() {
-			if stores[i], errs[i] = openWhole(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
+			if stores[i], errs[i] = layout.open(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
 				errs[i] = fmt.Errorf("store %q: %w", route.Name, errs[i])
 			}
 		})
@@ -69,10 +73,13 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		}
 		var store *routestore.Store
 		if store, err = routestore.Open(ctx, cfg); err == nil {
-			if err = layout.checkComplete(ctx, store); err != nil {
+			if err = layout.checkComplete(ctx, store); err != nil && !layout.ignores(err) {
 				return nil, errors.Join(err, store.Close())
 			}
 			return store, nil
+		}
+		if layout.ignores(err) && len(routes) == 1 {
+			return stores[0], nil
 		}
 		if len(layout.Routes) == 0 {
 			err = fmt.Errorf("%w; this store is one of several: use the configuration with its routes (--config)", err)
@@ -84,6 +91,26 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 		}
 	}
 	return nil, err
+}
+
+// open opens one of the stores.
+func (l Layout) open(ctx context.Context, address string) (dibs.Store, error) {
+	store, err := openWhole(ctx, address)
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	if !isFile || !l.ignores(err) {
+		return store, err
+	}
+	damaged, failed := sqlitestore.Open(ctx, path, sqlitestore.Config{Inspect: true})
+	if failed != nil {
+		return nil, err
+	}
+	return damaged, nil
+}
+
+// ignores reports whether an error only says that a file is damaged, and that is no reason not to open it.
+func (l Layout) ignores(err error) bool {
+	e, ok := errors.AsType[*dibs.Error](err)
+	return l.Damaged && (errors.Is(err, sqlitestore.ErrDamaged) || ok && e.Cause == dibs.CauseDamaged)
 }
 
 // openWhole opens a store, and refuses one that is not completely copied yet.

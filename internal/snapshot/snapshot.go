@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -26,7 +27,8 @@ type Source interface {
 
 // View shows a store as of one moment: no later commit is visible in it [snapshot-moment]. A View is
 // for one goroutine. Its iterators need memory for a page of records, whatever the size of the store;
-// several may be in use at once, and each may be run again. After an error an iterator ends.
+// several may be in use at once, and each may be run again. After an error an iterator ends, unless the
+// error is a [*Damage].
 type View interface {
 	// Now returns the engine's time at that moment. Nothing in the view was committed after it.
 	Now() dibs.Instant
@@ -42,6 +44,25 @@ type View interface {
 	Load(ctx context.Context, refs []dibs.Ref) ([]dibs.Record, error)
 	// Close ends the view. Closing twice is allowed.
 	Close() error
+}
+
+// Damage is the error about one record or event that is not as it was written. It comes with what can
+// still be read of it, if anything, and the iterator goes on with the next one.
+type Damage struct {
+	Row string // which one it is, such as "row 7 of dibs_names"
+	Err error
+}
+
+// Error returns the text of the error of the engine.
+func (d *Damage) Error() string { return d.Err.Error() }
+
+// Unwrap returns the error of the engine.
+func (d *Damage) Unwrap() error { return d.Err }
+
+// Ends reports whether an iterator ends with an error.
+func Ends(err error) bool {
+	_, goesOn := errors.AsType[*Damage](err)
+	return err != nil && !goesOn
 }
 
 // Table is a sort of records.

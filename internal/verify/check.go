@@ -11,6 +11,9 @@ type Check struct {
 
 // The checks. docs/verifying.md lists them.
 var (
+	soundFile   = add("file", "the engine's own check of its file finds nothing: its indexes agree with its tables", "restore a backup; if only indexes are damaged, stop the servers and run REINDEX in the sqlite3 shell")
+	soundRecord = add("damaged", "a record or event is as it was written: its checksum is right", "restore it from a backup; until then the engine refuses to serve it")
+
 	nameID       = add("name-id", "the id of a name is the hash of its namespace and canonical form", restore)
 	twoRows      = add("two-rows", "a name has one row, and so one owner", "two owners may believe that they have it: decide who keeps it, and restore the row of a backup for the other")
 	nameState    = add("state", "state, status, owner, token and dates of a name fit together", restore)

@@ -2,6 +2,8 @@ package verify_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -161,14 +163,28 @@ type planted struct {
 	records map[snapshot.Table][]dibs.Record
 	events  []dibs.Event
 	counts  []dibs.NameCount
+
+	// What the engine reports as damaged: a record or an event, as it is in the moment, and the file.
+	broken []any
+	file   []string
+}
+
+func (p *planted) CheckFile(context.Context) ([]string, error) { return p.file, nil }
+
+// damageOf returns the error that comes with a record or event.
+func (p *planted) damageOf(element any, row string) error {
+	if slices.Contains(p.broken, element) {
+		return &snapshot.Damage{Row: row, Err: errors.New("wrong checksum")}
+	}
+	return nil
 }
 
 func (p *planted) Now() dibs.Instant { return p.now }
 
 func (p *planted) Records(_ context.Context, table snapshot.Table) iter.Seq2[dibs.Record, error] {
 	return func(yield func(dibs.Record, error) bool) {
-		for _, record := range p.records[table] {
-			if !yield(record, nil) {
+		for i, record := range p.records[table] {
+			if !yield(record, p.damageOf(record, fmt.Sprintf("row %d", i))) {
 				return
 			}
 		}
@@ -177,8 +193,8 @@ func (p *planted) Records(_ context.Context, table snapshot.Table) iter.Seq2[dib
 
 func (p *planted) Events(context.Context, dibs.Cursor) iter.Seq2[dibs.Event, error] {
 	return func(yield func(dibs.Event, error) bool) {
-		for _, event := range p.events {
-			if !yield(event, nil) {
+		for i := range p.events {
+			if event := &p.events[i]; !yield(*event, p.damageOf(event, "event "+string(event.Cursor))) {
 				return
 			}
 		}

@@ -41,6 +41,16 @@ type damage struct {
 }
 
 var damages = []damage{
+	{"a damaged file", func(p *planted) { p.file = []string{"row 7 missing from index dibs_names_key"} }, []string{"file the file"}},
+	{"a wrong checksum of a name", func(p *planted) { p.broken = append(p.broken, p.name("slug", "ann")) }, []string{"damaged slug:ann"}},
+	{"a wrong checksum of an entity", func(p *planted) { p.broken = append(p.broken, p.entity("ann")) }, []string{"damaged user/ann"}},
+	{"a wrong checksum of a document", func(p *planted) { p.broken = append(p.broken, p.document(dibs.KindQuota, "slug/")) }, []string{"damaged quota slug/robot"}},
+	{"a wrong checksum of a name that cannot be told", func(p *planted) {
+		p.name("slug", "given-up").ID[0]++
+		p.broken = append(p.broken, p.name("slug", "given-up"))
+	}, []string{"damaged row ", "name-id slug:given-up", "history slug:given-up", "orphan-event slug:given-up"}},
+	{"a wrong checksum of an event", func(p *planted) { p.broken = append(p.broken, p.event("slug", "ann", dibs.EventClaimed)) }, []string{"damaged slug:ann"}},
+
 	{"another id of a row", func(p *planted) { p.name("slug", "given-up").ID[0]++ }, []string{
 		"name-id slug:given-up", "history slug:given-up", "orphan-event slug:given-up",
 	}},

@@ -178,6 +178,8 @@ func TestEveryCheckHasAnSQLDamage(t *testing.T) {
 				if engine == "SQLite" {
 					continue
 				}
+			case "file", "damaged": // see TestFlippedBytes; PostgreSQL has checksums of its own
+				continue
 			}
 			if !planted {
 				t.Errorf("%s: no damage is planted for %s", engine, check.ID)
@@ -208,15 +210,7 @@ func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	sound := filepath.Join(t.TempDir(), "sound.db")
 	clock := storetest.NewClock(time.UnixMilli(1_800_000_000_000))
-	openFile := func(t *testing.T, path string) *sqlitestore.Store {
-		t.Helper()
-		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	}
-	store := openFile(t, sound)
+	store := openFile(t, sound, sqlitestore.Config{Now: clock.Now})
 	registry := open(t, store)
 	live(t, registry)
 	clock.Advance(2 * time.Second)
@@ -249,11 +243,20 @@ func TestDamagedFiles(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			store := openFile(t, path)
+			store := openFile(t, path, sqlitestore.Config{Now: clock.Now, Inspect: true})
 			defer func() { _ = store.Close() }()
 			checkFound(t, store, d.found)
 		})
 	}
+}
+
+func openFile(t *testing.T, path string, cfg sqlitestore.Config) *sqlitestore.Store {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), path, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 func copyFile(t *testing.T, from, to string) {

@@ -31,6 +31,12 @@ type Counter interface {
 	Counts(ctx context.Context) ([]dibs.NameCount, error)
 }
 
+// FileChecker is an optional interface of a Moment whose engine can check its own file.
+type FileChecker interface {
+	// CheckFile returns what is wrong with the file, in the engine's words.
+	CheckFile(ctx context.Context) ([]string, error)
+}
+
 // Options are the options of [Store].
 type Options struct {
 	// Policies and Default are the policies in force.
@@ -58,6 +64,7 @@ type Phase string
 
 // The phases, in order.
 const (
+	CheckingFile   Phase = "checking the file"
 	ReadingRecords Phase = "reading records"
 	ReadingEvents  Phase = "reading events"
 	Comparing      Phase = "comparing"
@@ -196,12 +203,17 @@ func (c *checker) step(phase Phase, total int) error {
 // read turns records and events into facts. Documents come first: they say which rules a namespace
 // follows.
 func (c *checker) read(moment Moment) error {
+	if err := c.checkFile(moment); err != nil {
+		return err
+	}
 	for _, table := range []snapshot.Table{snapshot.Documents, snapshot.Entities, snapshot.Names} {
 		for record, err := range moment.Records(c.ctx, table) {
-			if err != nil {
+			if err := c.damage(err, func(row string) Finding { return c.aboutDamaged(record, row) }); err != nil {
 				return err
 			}
-			c.record(record)
+			if record != nil {
+				c.record(record)
+			}
 			if err := c.step(ReadingRecords, 0); err != nil {
 				return err
 			}
@@ -209,7 +221,7 @@ func (c *checker) read(moment Moment) error {
 	}
 	c.seen = 0
 	for event, err := range moment.Events(c.ctx, "") {
-		if err != nil {
+		if err := c.damage(err, func(string) Finding { return aboutEvent(&event) }); err != nil {
 			return err
 		}
 		c.event(&event)
