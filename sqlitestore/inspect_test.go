@@ -82,7 +82,7 @@ func TestViewGoesOnAfterDamage(t *testing.T) {
 			continue
 		}
 		broken++
-		damage, ok := errors.AsType[*snapshot.Damage](err)
+		damage, ok := errors.AsType[*snapshot.DamageError](err)
 		e, _ := errors.AsType[*dibs.Error](err)
 		if !ok || damage.Row == "" || !errors.Is(err, sqlitestore.ErrDamaged) || e == nil || e.Cause != dibs.CauseDamaged {
 			t.Errorf("an error of a row: %v", err)

@@ -91,14 +91,14 @@ var recordPagesOf = [...]recordPages{
 // scanned is a record or an event of a page, and its damage, if any.
 type scanned[T any] struct {
 	value  T
-	damage *snapshot.Damage
+	damage *snapshot.DamageError
 	key    []any // of the last record of a page: what the next page comes behind
 }
 
 func newScanned[T any](value T, err error, row string, number int64) scanned[T] {
 	s := scanned[T]{value: value}
 	if err != nil {
-		s.damage = &snapshot.Damage{Row: fmt.Sprintf(row, number), Err: unavailable(err)}
+		s.damage = &snapshot.DamageError{Row: fmt.Sprintf(row, number), Err: unavailable(err)}
 	}
 	return s
 }

@@ -28,7 +28,7 @@ type Source interface {
 // View shows a store as of one moment: no later commit is visible in it [snapshot-moment]. A View is
 // for one goroutine. Its iterators need memory for a page of records, whatever the size of the store;
 // several may be in use at once, and each may be run again. After an error an iterator ends, unless the
-// error is a [*Damage].
+// error is a [*DamageError].
 type View interface {
 	// Now returns the engine's time at that moment. Nothing in the view was committed after it.
 	Now() dibs.Instant
@@ -46,22 +46,22 @@ type View interface {
 	Close() error
 }
 
-// Damage is the error about one record or event that is not as it was written. It comes with what can
+// DamageError is the error about one record or event that is not as it was written. It comes with what can
 // still be read of it, if anything, and the iterator goes on with the next one.
-type Damage struct {
+type DamageError struct {
 	Row string // which one it is, such as "row 7 of dibs_names"
 	Err error
 }
 
 // Error returns the text of the error of the engine.
-func (d *Damage) Error() string { return d.Err.Error() }
+func (d *DamageError) Error() string { return d.Err.Error() }
 
 // Unwrap returns the error of the engine.
-func (d *Damage) Unwrap() error { return d.Err }
+func (d *DamageError) Unwrap() error { return d.Err }
 
 // Ends reports whether an iterator ends with an error.
 func Ends(err error) bool {
-	_, goesOn := errors.AsType[*Damage](err)
+	_, goesOn := errors.AsType[*DamageError](err)
 	return err != nil && !goesOn
 }
 

@@ -28,7 +28,7 @@ func (c *checker) checkFile(moment Moment) error {
 // damage reports the damage of one record or event. What can be read of it takes part in all other checks:
 // they say what differs. An error of any other kind is returned.
 func (c *checker) damage(err error, about func(row string) Finding) error {
-	damage, ok := errors.AsType[*snapshot.Damage](err)
+	damage, ok := errors.AsType[*snapshot.DamageError](err)
 	if !ok {
 		return err
 	}

@@ -174,7 +174,7 @@ func (p *planted) CheckFile(context.Context) ([]string, error) { return p.file, 
 // damageOf returns the error that comes with a record or event.
 func (p *planted) damageOf(element any, row string) error {
 	if slices.Contains(p.broken, element) {
-		return &snapshot.Damage{Row: row, Err: errors.New("wrong checksum")}
+		return &snapshot.DamageError{Row: row, Err: errors.New("wrong checksum")}
 	}
 	return nil
 }
