@@ -18,18 +18,21 @@ type fault struct {
 	// inject returns when the cause was gone: what comes after is recovery. It calls Fatal of
 	// the run's harness if it cannot inject the fault.
 	inject func(t *run, random *rand.Rand) (gone time.Time)
+	// undo is called once every server serves again: servers must do without what inject took
+	// away. Nil means that inject has left nothing.
+	undo func(t *run)
 }
 
 // Fault describes a fault.
 type Fault struct {
 	Name  string
 	About string
-	Where string // the engines that have it: "all", "sqlite" or "postgres"
+	Where string // the engines that have it: "all", "sqlite", "postgres" or "etcd"
 }
 
 // Faults returns all faults, in the order of the documentation.
 func Faults() (all []Fault) {
-	for _, list := range [][]fault{serverFaults, fileFaults, databaseFaults} {
+	for _, list := range [][]fault{serverFaults, fileFaults, databaseFaults, memberFaults} {
 		for _, f := range list {
 			all = append(all, f.Fault)
 		}
@@ -39,7 +42,7 @@ func Faults() (all []Fault) {
 
 // serverFaults happen to servers and to the network before them, on every engine.
 var serverFaults = []fault{
-	{Fault{"kill", "a server is killed and started again", "all"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"kill", "a server is killed and started again", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
 		s.kill()
 		gone := time.Now()
@@ -48,7 +51,7 @@ var serverFaults = []fault{
 		}
 		return gone
 	}},
-	{Fault{"stop", "a server is halted for up to three seconds", "all"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"stop", "a server is halted for up to three seconds", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
 		if err := s.stop(); err != nil {
 			t.harness.Fatal(err)
@@ -59,14 +62,14 @@ var serverFaults = []fault{
 		}
 		return time.Now()
 	}},
-	{Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, onLink(func(*rand.Rand) trouble {
+	{Fault: Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, inject: onLink(func(*rand.Rand) trouble {
 		return trouble{refuse: true}
 	})},
-	{Fault{"one-way", "requests do not reach a server, or its answers do not come back", "all"}, onLink(func(random *rand.Rand) trouble {
+	{Fault: Fault{"one-way", "requests do not reach a server, or its answers do not come back", "all"}, inject: onLink(func(random *rand.Rand) trouble {
 		lost := random.IntN(2) == 0
 		return trouble{noRequests: lost, noAnswers: !lost}
 	})},
-	{Fault{"delay", "the network to a server is slow", "all"}, onLink(func(random *rand.Rand) trouble {
+	{Fault: Fault{"delay", "the network to a server is slow", "all"}, inject: onLink(func(random *rand.Rand) trouble {
 		return trouble{delay: 10*time.Millisecond + time.Duration(random.Int64N(int64(400*time.Millisecond)))}
 	})},
 }

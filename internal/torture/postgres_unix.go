@@ -20,13 +20,13 @@ type cluster struct {
 
 // databaseFaults happen to PostgreSQL, and to the network before it.
 var databaseFaults = []fault{
-	{Fault{"db-kill", "PostgreSQL is killed, all of its processes, and started again", "postgres"}, func(t *run, _ *rand.Rand) time.Time {
+	{Fault: Fault{"db-kill", "PostgreSQL is killed, all of its processes, and started again", "postgres"}, inject: func(t *run, _ *rand.Rand) time.Time {
 		t.cluster.Kill(t.harness)
 		gone := time.Now()
 		t.cluster.Restart(t.harness)
 		return gone
 	}},
-	{Fault{"db-stop", "PostgreSQL is halted for up to two seconds", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"db-stop", "PostgreSQL is halted for up to two seconds", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		halted := t.cluster.Processes()
 		for _, pid := range halted {
 			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
@@ -37,31 +37,31 @@ var databaseFaults = []fault{
 		}
 		return time.Now()
 	}},
-	{Fault{"db-cut", "the connections to PostgreSQL are cut, and for a while refused", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"db-cut", "the connections to PostgreSQL are cut, and for a while refused", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		t.cluster.proxy.Refuse(true)
 		t.cluster.proxy.CutAll()
 		pause(random, 20*time.Millisecond, time.Second)
 		t.cluster.proxy.Refuse(false)
 		return time.Now()
 	}},
-	{Fault{"db-delay", "the network to PostgreSQL is slow", "postgres"}, onExchanges(func(*pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"db-delay", "the network to PostgreSQL is slow", "postgres"}, inject: onExchanges(func(*pgproxy.Exchange) pgproxy.Action {
 		later := make(chan struct{})
 		time.AfterFunc(time.Duration(rand.Int64N(int64(300*time.Millisecond))), func() { close(later) })
 		return pgproxy.Stall(later)
 	})},
-	{Fault{"commit-lost", "PostgreSQL commits, and its answer is lost", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"commit-lost", "PostgreSQL commits, and its answer is lost", "postgres"}, inject: onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
 		if x.Commits() && rand.IntN(4) == 0 {
 			return pgproxy.CutAfter()
 		}
 		return pgproxy.Pass()
 	})},
-	{Fault{"serialization", "commits fail with 40001", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"serialization", "commits fail with 40001", "postgres"}, inject: onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
 		if x.Commits() && rand.IntN(2) == 0 {
 			return pgproxy.FailCommit("40001")
 		}
 		return pgproxy.Pass()
 	})},
-	{Fault{"standby", "commits wait for a standby that is away", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"standby", "commits wait for a standby that is away", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		t.cluster.WithoutStandby(t.harness, func() { pause(random, 50*time.Millisecond, time.Second) })
 		return time.Now()
 	}},

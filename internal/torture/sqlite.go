@@ -12,7 +12,7 @@ import (
 
 // fileFaults happen to the file of SQLite.
 var fileFaults = []fault{
-	{Fault{"lock", "another process keeps the file locked against writers", "sqlite"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"lock", "another process keeps the file locked against writers", "sqlite"}, inject: func(t *run, random *rand.Rand) time.Time {
 		unlock := t.lockFile()
 		pause(random, 20*time.Millisecond, 2*time.Second)
 		unlock()
