@@ -150,6 +150,10 @@ func (p *printer) tortureReport(r torture.Report) {
 		}
 		p.table([]string{"fault", "times", "service after", "at most", "what happened"}, rows)
 	}
+	if r.LeftOut != "" {
+		p.line("")
+		p.line("Left out: %s.", r.LeftOut)
+	}
 	p.line("")
 	if r.OK {
 		p.line("Every answer is right: each operation happened at one moment, or not at all; feed, histories and state agree.")

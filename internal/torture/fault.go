@@ -32,7 +32,7 @@ type Fault struct {
 
 // Faults returns all faults, in the order of the documentation.
 func Faults() (all []Fault) {
-	for _, list := range [][]fault{serverFaults, fileFaults, databaseFaults, memberFaults} {
+	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, memberFaults} {
 		for _, f := range list {
 			all = append(all, f.Fault)
 		}
@@ -46,20 +46,14 @@ var serverFaults = []fault{
 		s := t.anyServer(random)
 		s.kill()
 		gone := time.Now()
-		if err := s.start(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.start())
 		return gone
 	}},
 	{Fault: Fault{"stop", "a server is halted for up to three seconds", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
-		if err := s.stop(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.stop())
 		pause(random, 300*time.Millisecond, 3*time.Second)
-		if err := s.proceed(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.proceed())
 		return time.Now()
 	}},
 	{Fault: Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, inject: onLink(func(*rand.Rand) trouble {
@@ -81,6 +75,13 @@ func onLink(draw func(*rand.Rand) trouble) func(*run, *rand.Rand) time.Time {
 		pause(random, 20*time.Millisecond, time.Second)
 		end()
 		return time.Now()
+	}
+}
+
+// must ends a fault that cannot go on.
+func (t *run) must(err error) {
+	if err != nil {
+		t.harness.Fatal(err)
 	}
 }
 
@@ -111,6 +112,9 @@ func (e engine) choose(names []string) (chosen []fault, err error) {
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(e.faults, func(f fault) bool { return f.Name == name })
+		if missing := func(f fault) bool { return f.Name == name }; slices.ContainsFunc(e.leftOut, missing) {
+			return nil, fmt.Errorf("the fault %q cannot happen here: %w", name, e.why)
+		}
 		if i < 0 {
 			return nil, cmp.Or(known(name), fmt.Errorf("the fault %q cannot happen to %s", name, e.about))
 		}

@@ -145,6 +145,7 @@ type run struct {
 	began   time.Time
 	engine  engine
 	file    string   // of a private SQLite engine
+	disk    *disk    // with the data of a private engine; nil if it has none of its own
 	cluster *cluster // a private PostgreSQL engine
 	members *members // a private etcd engine
 	servers []*server

@@ -80,11 +80,30 @@ func TestPostgres(t *testing.T) {
 	mustSurvive(t, config(t, "postgres"), "commit-lost", "serialization", "db-cut", "db-kill")
 }
 
+// Disks of private engines become full and read-only. Only root can give them one.
+func TestDisks(t *testing.T) {
+	t.Parallel()
+	for engine, faults := range map[string][]string{"sqlite": {"disk-full", "read-only"}, "postgres": {"db-disk-full", "db-read-only"}} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t, engine)
+			if os.Geteuid() == 0 {
+				mustSurvive(t, cfg, faults...)
+				return
+			}
+			cfg.Faults = faults
+			if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "only root may mount a disk") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // A run ends after its time, and begins no more faults.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "sqlite")
-	cfg.For, cfg.Faults = time.Second, []string{"cut"}
+	cfg.For, cfg.Faults = 3*time.Second, []string{"cut"}
 	mustBeRight(t, mustRun(t, cfg), "cut")
 }
 
