@@ -279,7 +279,24 @@ func (s *Store) tryPrepare(ctx context.Context, conn *session, cfg Config) error
 	if mode[0] != "wal" {
 		return fmt.Errorf("journal mode is %q and WAL is not available: use a file on a local disk", mode[0])
 	}
-	return migrate(ctx, conn, migrations, cfg.Shared, s.instant)
+	if err := migrate(ctx, conn, migrations, cfg.Shared, s.instant); err != nil {
+		return err
+	}
+	return mustBeWritable(ctx, conn)
+}
+
+// writeNothing fails on a file that cannot be written. BEGIN IMMEDIATE does not: SQLite begins to
+// read instead.
+var writeNothing = newStatement("DELETE FROM dibs_documents WHERE false")
+
+// mustBeWritable returns the error of a file that cannot be written, which SQLite opens for reading
+// instead. The connections of such a store could not write even if the file became writable.
+func mustBeWritable(ctx context.Context, conn *session) error {
+	err := conn.exec(ctx, writeNothing)
+	if isBusy(err) {
+		return nil // another process writes
+	}
+	return err
 }
 
 var setWAL = newStatement("PRAGMA journal_mode = WAL")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,9 +39,11 @@ func (s *session) torture() *cobra.Command {
 	flags := cmd.Flags()
 	flags.DurationVar(&cfg.For, "for", 30*time.Second, "how `long`; 0 means until it is interrupted")
 	flags.IntVar(&cfg.Histories, "histories", 0, "end after so `many` histories")
+	flags.IntVar(&cfg.Each, "each", 0, "end once each fault has happened so `often`")
 	flags.IntVar(&cfg.Servers, "servers", 2, "how `many` servers")
 	flags.IntVar(&cfg.Callers, "callers", 16, "about how `many` callers at once")
 	flags.StringVar(&faults, "faults", "all", "which faults happen: a `list` such as kill,cut, or all, or none")
+	flags.StringVar(&cfg.Etcd, "etcd", "", "the `program` of private etcd members (default: the one in the PATH)")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "the `number` that decides what callers do; 0 means a random one")
 	flags.StringVar(&cfg.Folder, "folder", "", "a `folder` for logs and pictures (default: a temporary one, which stays if anything is wrong)")
 	return cmd
@@ -60,8 +63,8 @@ func (s *session) tortured(cfg *torture.Config, args []string, faults string) er
 		if cfg.Store != "" {
 			return usage("%q is a private engine: leave --store out", args[0])
 		}
-		if args[0] != "sqlite" && args[0] != "postgres" {
-			return usage("unknown engine %q: sqlite or postgres, or use --store with an address", args[0])
+		if !slices.Contains(torture.PrivateEngines, args[0]) {
+			return usage("unknown engine %q: %s, or use --store with an address", args[0], strings.Join(torture.PrivateEngines, ", "))
 		}
 		cfg.Store = args[0]
 	}
@@ -146,6 +149,10 @@ func (p *printer) tortureReport(r torture.Report) {
 			rows[i] = []string{f.Fault, thousands(f.Count), at(f.MedianMs), at(f.MaxMs), f.About}
 		}
 		p.table([]string{"fault", "times", "service after", "at most", "what happened"}, rows)
+	}
+	if r.LeftOut != "" {
+		p.line("")
+		p.line("Left out: %s.", r.LeftOut)
 	}
 	p.line("")
 	if r.OK {

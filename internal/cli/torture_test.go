@@ -11,7 +11,7 @@ import (
 func TestTortureUsage(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		`unknown engine "mysql": sqlite or postgres`:      {"mysql"},
+		`unknown engine "mysql": sqlite, postgres, etcd`:  {"mysql"},
 		`"sqlite" is a private engine: leave --store out`: {"sqlite", "--store", "sqlite:/tmp/a.db"},
 		"torture starts servers of its own":               {"--server", "http://localhost:8080"},
 		"torture has policies of its own":                 {"--config", "dibs.toml"},

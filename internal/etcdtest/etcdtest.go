@@ -3,8 +3,8 @@
 // Package etcdtest starts real, private etcd clusters for tests. Each member is a separate
 // process, of the program in the folder member, which is built when the first cluster starts. So
 // members can be killed, paused and cut off as in production. Data is in a temporary folder, ports are on the
-// loopback interface, and all is gone when the test binary has ended. DIBS_TEST_ETCD may name
-// another etcd program for members.
+// loopback interface, and all is gone when the test binary has ended. Options.Program or
+// DIBS_TEST_ETCD may name another etcd program for members.
 package etcdtest
 
 import (
@@ -22,6 +22,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // patience is how long a cluster may take for any step on a busy machine.
@@ -40,6 +42,12 @@ type Options struct {
 	Sync bool
 	// TLS makes members accept only TLS, with self-signed certificates.
 	TLS bool
+	// Program is the etcd that members run. Empty means the program in the folder member, or
+	// that of DIBS_TEST_ETCD.
+	Program string
+	// Between puts something between the members: it gets the address at which a member listens
+	// for the others, and returns the one that they use. Nil means nothing.
+	Between func(member int, address string) (string, error)
 	// Network puts each member into its own network, so that it can be cut off. See
 	// [RequireNetwork].
 	Network bool
@@ -65,7 +73,7 @@ var shared struct {
 // Shared returns the cluster of three members that all tests of a test binary share, for
 // tests that need only their own prefix. Its members accept transactions of every size in
 // the conformance suite.
-func Shared(tb testing.TB) *Cluster {
+func Shared(tb harness.TB) *Cluster {
 	tb.Helper()
 	shared.Lock()
 	defer shared.Unlock()
@@ -91,7 +99,7 @@ func Main(m *testing.M) {
 }
 
 // Start starts a separate cluster for the test, which ends with the test.
-func Start(tb testing.TB, opts Options) *Cluster {
+func Start(tb harness.TB, opts Options) *Cluster {
 	tb.Helper()
 	c, err := start(opts)
 	if err != nil {
@@ -137,11 +145,16 @@ func prepare(opts Options) (*Cluster, error) {
 	var initial []string
 	for i, address := range addresses {
 		m := &Member{config: config{
-			Name: fmt.Sprintf("member%d", i), Dir: filepath.Join(dir, fmt.Sprint(i)),
-			Client: address.client, Peer: address.peer,
+			Program: opts.Program, Name: fmt.Sprintf("member%d", i), Dir: filepath.Join(dir, fmt.Sprint(i)),
+			Client: address.client, Peer: address.peer, Advertise: address.peer,
 			MaxTxnOps: opts.MaxTxnOps, Quota: opts.Quota, Sync: opts.Sync, TLS: opts.TLS,
 		}, tls: c.tls, network: c.network, index: i}
-		initial = append(initial, m.config.Name+"=http://"+m.config.Peer)
+		if opts.Between != nil {
+			if m.config.Advertise, err = opts.Between(i, address.peer); err != nil {
+				return nil, err
+			}
+		}
+		initial = append(initial, m.config.Name+"=http://"+m.config.Advertise)
 		c.Members = append(c.Members, m)
 	}
 	for _, m := range c.Members {
@@ -219,7 +232,7 @@ func (c *Cluster) Endpoints() []string {
 func (c *Cluster) Prefix() string { return fmt.Sprintf("test%d/", c.prefixes.Add(1)) }
 
 // Client returns a client of the cluster, which is closed with the test.
-func (c *Cluster) Client(tb testing.TB) *clientv3.Client {
+func (c *Cluster) Client(tb harness.TB) *clientv3.Client {
 	tb.Helper()
 	client, err := connect(c.tls, c.Endpoints()...)
 	if err != nil {
@@ -234,7 +247,7 @@ func connect(secure *tls.Config, endpoints ...string) (*clientv3.Client, error) 
 }
 
 // Leader returns the leader and the other members.
-func (c *Cluster) Leader(tb testing.TB) (leader *Member, followers []*Member) {
+func (c *Cluster) Leader(tb harness.TB) (leader *Member, followers []*Member) {
 	tb.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		leader, followers = nil, nil

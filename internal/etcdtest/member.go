@@ -3,18 +3,18 @@
 package etcdtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/harness"
 	"github.com/calldibs/dibs/internal/logtest"
 )
 
@@ -26,13 +26,14 @@ const programVariable = "DIBS_TEST_ETCD"
 // and 1000; these are enough for one machine.
 const tick, election = 50, 500
 
-// config configures a member. The program in the folder member reads it.
+// config configures a member.
 type config struct {
+	Program                          string // empty means the one in the folder member
 	Name, Dir, Client, Peer, Cluster string
+	Advertise                        string // where the others reach Peer
 	MaxTxnOps                        uint
 	Quota                            int64
 	Sync, TLS                        bool
-	Tick, Election                   uint // in milliseconds
 }
 
 // scheme is the URL scheme of clients.
@@ -94,33 +95,17 @@ func (m *Member) enter() {
 	m.process = inside // it keeps its process ID, because ip becomes the program
 }
 
-// command is the command of a member: the program in the folder member, or the chosen one.
+// command is the command of a member, with the flags of any etcd since 3.4.10.
 func (c config) command() (*exec.Cmd, error) {
-	if chosen := os.Getenv(programVariable); chosen != "" {
-		return c.chosen(chosen), nil
-	}
-	program, err := memberProgram()
-	if err != nil {
-		return nil, err
-	}
-	c.Tick, c.Election = tick, election
-	text, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	command := exec.Command(program, string(text))
-	command.Env = append(os.Environ(), "GOMAXPROCS=2")
-	return command, nil
-}
-
-// chosen runs a member with an etcd of any version. It always syncs to disk.
-func (c config) chosen(program string) *exec.Cmd {
-	peer, client := "http://"+c.Peer, c.scheme()+"://"+c.Client
+	client := c.scheme() + "://" + c.Client
 	args := []string{
 		"--name=" + c.Name, "--data-dir=" + c.Dir, "--initial-cluster=" + c.Cluster, "--log-level=error",
-		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--listen-peer-urls=http://" + c.Peer, "--initial-advertise-peer-urls=http://" + c.Advertise,
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		fmt.Sprint("--heartbeat-interval=", tick), fmt.Sprint("--election-timeout=", election),
+	}
+	if !c.Sync {
+		args = append(args, "--unsafe-no-fsync")
 	}
 	if c.MaxTxnOps > 0 {
 		args = append(args, fmt.Sprint("--max-txn-ops=", c.MaxTxnOps))
@@ -131,7 +116,16 @@ func (c config) chosen(program string) *exec.Cmd {
 	if c.Quota > 0 {
 		args = append(args, fmt.Sprint("--quota-backend-bytes=", c.Quota))
 	}
-	return exec.Command(program, args...)
+	program := cmp.Or(c.Program, os.Getenv(programVariable))
+	if program == "" {
+		var err error
+		if program, err = memberProgram(); err != nil {
+			return nil, err
+		}
+	}
+	command := exec.Command(program, args...)
+	command.Env = append(os.Environ(), "GOMAXPROCS=2")
+	return command, nil
 }
 
 // failure is the output of a member that has ended, or "".
@@ -153,11 +147,14 @@ func (m *Member) end() {
 	<-m.exited
 }
 
+// Index is the number of the member in the cluster, from 0.
+func (m *Member) Index() int { return m.index }
+
 // Kill ends the member at once, as a power failure does.
 func (m *Member) Kill() { m.end() }
 
 // Restart starts a member that was killed.
-func (m *Member) Restart(tb testing.TB) {
+func (m *Member) Restart(tb harness.TB) {
 	tb.Helper()
 	if err := m.start(); err != nil {
 		tb.Fatal(err)
@@ -165,12 +162,12 @@ func (m *Member) Restart(tb testing.TB) {
 }
 
 // Pause stops the member: it does nothing, but its connections stay open.
-func (m *Member) Pause(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
+func (m *Member) Pause(tb harness.TB) { m.signal(tb, syscall.SIGSTOP) }
 
 // Resume continues a paused member.
-func (m *Member) Resume(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
+func (m *Member) Resume(tb harness.TB) { m.signal(tb, syscall.SIGCONT) }
 
-func (m *Member) signal(tb testing.TB, sig syscall.Signal) {
+func (m *Member) signal(tb harness.TB, sig syscall.Signal) {
 	tb.Helper()
 	if err := m.process.Process.Signal(sig); err != nil {
 		tb.Fatal(err)

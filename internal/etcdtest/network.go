@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // network connects the members of a cluster that can be cut off. Each member has its own
@@ -144,12 +146,12 @@ func ip(args ...string) error {
 
 // Isolate cuts a member off from the others. Clients still reach it. The cluster must have
 // a Network.
-func (m *Member) Isolate(tb testing.TB) { m.setPort(tb, "down") }
+func (m *Member) Isolate(tb harness.TB) { m.setPort(tb, "down") }
 
 // Rejoin undoes Isolate.
-func (m *Member) Rejoin(tb testing.TB) { m.setPort(tb, "up") }
+func (m *Member) Rejoin(tb harness.TB) { m.setPort(tb, "up") }
 
-func (m *Member) setPort(tb testing.TB, state string) {
+func (m *Member) setPort(tb harness.TB, state string) {
 	tb.Helper()
 	if err := ip("-n", m.network.hub(), "link", "set", port(m.index), state); err != nil {
 		tb.Fatal(err)
@@ -157,12 +159,12 @@ func (m *Member) setPort(tb testing.TB, state string) {
 }
 
 // Hide cuts a member off from clients. The other members still reach it.
-func (m *Member) Hide(tb testing.TB) { m.setLink(tb, "down") }
+func (m *Member) Hide(tb harness.TB) { m.setLink(tb, "down") }
 
 // Show undoes Hide.
-func (m *Member) Show(tb testing.TB) { m.setLink(tb, "up") }
+func (m *Member) Show(tb harness.TB) { m.setLink(tb, "up") }
 
-func (m *Member) setLink(tb testing.TB, state string) {
+func (m *Member) setLink(tb harness.TB, state string) {
 	tb.Helper()
 	if err := ip("link", "set", m.network.link(m.index), state); err != nil {
 		tb.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -23,7 +25,7 @@ func TestLinks(t *testing.T) {
 	m := &Member{network: n, index: 1}
 	for _, step := range []struct {
 		name string
-		do   func(testing.TB)
+		do   func(harness.TB)
 		link []string
 		up   bool
 	}{

@@ -15,6 +15,9 @@ import (
 // built is the folder with the program that memberProgram has built; empty if it has not.
 var built string
 
+// Program returns the program of members, which is an etcd, and builds it if it has not been built.
+func Program() (path string, err error) { return memberProgram() }
+
 // memberProgram builds the program of members, once in this process. It is a module of its own, in
 // the folder member: users of Dibs do not get etcd's server among their modules.
 var memberProgram = sync.OnceValues(func() (path string, err error) {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"testing"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // Tool runs a line of etcdctl or etcdutl in a folder, by the program in the folder member. It knows the
@@ -32,14 +33,14 @@ type NewMember struct {
 
 // StartFrom starts a cluster of three new members, which ends with the test. Restore makes the data
 // of each.
-func StartFrom(tb testing.TB, restore func(NewMember) error) *Cluster {
+func StartFrom(tb harness.TB, restore func(NewMember) error) *Cluster {
 	tb.Helper()
 	c, err := prepare(Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for _, m := range c.Members {
-		if err := restore(NewMember{m.config.Name, m.config.Dir, "http://" + m.config.Peer, m.config.Cluster}); err != nil {
+		if err := restore(NewMember{m.config.Name, m.config.Dir, "http://" + m.config.Advertise, m.config.Cluster}); err != nil {
 			c.stop()
 			tb.Fatal(err)
 		}

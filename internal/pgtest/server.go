@@ -187,6 +187,22 @@ func (c *Cluster) Restart(tb harness.TB) {
 	}
 }
 
+// Revive returns once the cluster answers, and starts it if it has ended by itself, as PostgreSQL
+// does when it cannot write.
+func (c *Cluster) Revive(tb harness.TB) {
+	tb.Helper()
+	c.mustBeOwn(tb)
+	err := await("PostgreSQL answers", func() (bool, error) {
+		if !c.postmaster.hasEnded() {
+			return c.answers(), nil
+		}
+		return true, c.start()
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 func (c *Cluster) mustBeOwn(tb harness.TB) {
 	tb.Helper()
 	if c.shared {

@@ -18,18 +18,21 @@ type fault struct {
 	// inject returns when the cause was gone: what comes after is recovery. It calls Fatal of
 	// the run's harness if it cannot inject the fault.
 	inject func(t *run, random *rand.Rand) (gone time.Time)
+	// undo is called once every server serves again: servers must do without what inject took
+	// away. Nil means that inject has left nothing.
+	undo func(t *run)
 }
 
 // Fault describes a fault.
 type Fault struct {
 	Name  string
 	About string
-	Where string // the engines that have it: "all", "sqlite" or "postgres"
+	Where string // the engines that have it: "all", "sqlite", "postgres" or "etcd"
 }
 
 // Faults returns all faults, in the order of the documentation.
 func Faults() (all []Fault) {
-	for _, list := range [][]fault{serverFaults, fileFaults, databaseFaults} {
+	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, memberFaults} {
 		for _, f := range list {
 			all = append(all, f.Fault)
 		}
@@ -39,34 +42,28 @@ func Faults() (all []Fault) {
 
 // serverFaults happen to servers and to the network before them, on every engine.
 var serverFaults = []fault{
-	{Fault{"kill", "a server is killed and started again", "all"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"kill", "a server is killed and started again", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
 		s.kill()
 		gone := time.Now()
-		if err := s.start(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.start())
 		return gone
 	}},
-	{Fault{"stop", "a server is halted for up to three seconds", "all"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"stop", "a server is halted for up to three seconds", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
-		if err := s.stop(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.stop())
 		pause(random, 300*time.Millisecond, 3*time.Second)
-		if err := s.proceed(); err != nil {
-			t.harness.Fatal(err)
-		}
+		t.must(s.proceed())
 		return time.Now()
 	}},
-	{Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, onLink(func(*rand.Rand) trouble {
+	{Fault: Fault{"cut", "the connections to a server are cut, and for a while refused", "all"}, inject: onLink(func(*rand.Rand) trouble {
 		return trouble{refuse: true}
 	})},
-	{Fault{"one-way", "requests do not reach a server, or its answers do not come back", "all"}, onLink(func(random *rand.Rand) trouble {
+	{Fault: Fault{"one-way", "requests do not reach a server, or its answers do not come back", "all"}, inject: onLink(func(random *rand.Rand) trouble {
 		lost := random.IntN(2) == 0
 		return trouble{noRequests: lost, noAnswers: !lost}
 	})},
-	{Fault{"delay", "the network to a server is slow", "all"}, onLink(func(random *rand.Rand) trouble {
+	{Fault: Fault{"delay", "the network to a server is slow", "all"}, inject: onLink(func(random *rand.Rand) trouble {
 		return trouble{delay: 10*time.Millisecond + time.Duration(random.Int64N(int64(400*time.Millisecond)))}
 	})},
 }
@@ -78,6 +75,13 @@ func onLink(draw func(*rand.Rand) trouble) func(*run, *rand.Rand) time.Time {
 		pause(random, 20*time.Millisecond, time.Second)
 		end()
 		return time.Now()
+	}
+}
+
+// must ends a fault that cannot go on.
+func (t *run) must(err error) {
+	if err != nil {
+		t.harness.Fatal(err)
 	}
 }
 
@@ -108,6 +112,9 @@ func (e engine) choose(names []string) (chosen []fault, err error) {
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(e.faults, func(f fault) bool { return f.Name == name })
+		if missing := func(f fault) bool { return f.Name == name }; slices.ContainsFunc(e.leftOut, missing) {
+			return nil, fmt.Errorf("the fault %q cannot happen here: %w", name, e.why)
+		}
 		if i < 0 {
 			return nil, cmp.Or(known(name), fmt.Errorf("the fault %q cannot happen to %s", name, e.about))
 		}

@@ -2,15 +2,17 @@ package torture
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// link is the network between callers and a server.
+// link is the network between callers and a server, or between members of an engine.
 type link struct {
 	listener net.Listener
+	identify func(first []byte) (caller string) // by the first bytes of a connection; nil means not
 	target   atomic.Pointer[string]
 	trouble  atomic.Pointer[trouble]
 	running  sync.WaitGroup
@@ -22,18 +24,39 @@ type link struct {
 
 // trouble is what a link does to connections. The zero value does nothing.
 type trouble struct {
+	caller     string        // only connections of this one are disturbed; empty means all
 	refuse     bool          // new connections are closed at once
 	noRequests bool          // what callers send does not arrive
 	noAnswers  bool          // what the server sends does not arrive
 	delay      time.Duration // of each piece, both ways
+	loss       float64       // the share of pieces that are lost, both ways
 }
 
-func newLink(target string) (*link, error) {
+// A lost packet makes TCP wait and send it again. A connection on which too many are lost breaks.
+const (
+	retransmission = 200 * time.Millisecond
+	lossesToBreak  = 10 // on average
+)
+
+// wait takes the time that a piece needs, and reports whether its connection still holds.
+func (t *trouble) wait() bool {
+	time.Sleep(t.delay)
+	if t.loss == 0 || rand.Float64() >= t.loss {
+		return true
+	}
+	time.Sleep(retransmission)
+	return rand.IntN(lossesToBreak) > 0
+}
+
+func newLink(target string) (*link, error) { return newMemberLink(target, nil) }
+
+// newMemberLink is a link that tells its callers apart.
+func newMemberLink(target string, identify func(first []byte) (caller string)) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	l := &link{listener: listener, conns: make(map[net.Conn]struct{})}
+	l := &link{listener: listener, identify: identify, conns: make(map[net.Conn]struct{})}
 	l.lead(target)
 	l.trouble.Store(&trouble{})
 	l.running.Go(l.accept)
@@ -103,21 +126,30 @@ func (l *link) connect(caller net.Conn) {
 	if !l.keep(caller, server) {
 		return
 	}
+	var name atomic.Value // of the caller, once it has sent something
 	l.running.Go(func() {
 		defer l.drop(caller, server)
-		l.pump(caller, server, func(t *trouble) bool { return t.noAnswers })
+		l.pump(caller, server, func([]byte) any { return name.Load() }, func(t *trouble) bool { return t.noAnswers })
 	})
-	l.pump(server, caller, func(t *trouble) bool { return t.noRequests })
+	l.pump(server, caller, func(piece []byte) any {
+		if l.identify != nil {
+			name.CompareAndSwap(nil, l.identify(piece))
+		}
+		return name.Load()
+	}, func(t *trouble) bool { return t.noRequests })
 }
 
-// pump copies what arrives until a side closes.
-func (l *link) pump(to io.Writer, from io.Reader, lost func(*trouble) bool) {
+// pump copies what arrives until a side closes, or too much is lost.
+func (l *link) pump(to io.Writer, from io.Reader, caller func(piece []byte) any, lost func(*trouble) bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		t := l.trouble.Load()
-		if t.delay > 0 {
-			time.Sleep(t.delay)
+		if name := caller(buffer[:n]); t.caller != "" && t.caller != name {
+			t = &trouble{}
+		}
+		if !t.wait() {
+			return
 		}
 		if n > 0 && !lost(t) {
 			if _, err := to.Write(buffer[:n]); err != nil {

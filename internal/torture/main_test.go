@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/etcdtest"
 	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
@@ -18,5 +19,5 @@ func TestMain(m *testing.M) {
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
-	os.Exit(m.Run())
+	etcdtest.Main(m)
 }

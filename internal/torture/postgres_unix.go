@@ -18,15 +18,17 @@ type cluster struct {
 	proxy *pgproxy.Proxy
 }
 
+const readOnly = "default_transaction_read_only"
+
 // databaseFaults happen to PostgreSQL, and to the network before it.
 var databaseFaults = []fault{
-	{Fault{"db-kill", "PostgreSQL is killed, all of its processes, and started again", "postgres"}, func(t *run, _ *rand.Rand) time.Time {
+	{Fault: Fault{"db-kill", "PostgreSQL is killed, all of its processes, and started again", "postgres"}, inject: func(t *run, _ *rand.Rand) time.Time {
 		t.cluster.Kill(t.harness)
 		gone := time.Now()
 		t.cluster.Restart(t.harness)
 		return gone
 	}},
-	{Fault{"db-stop", "PostgreSQL is halted for up to two seconds", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"db-stop", "PostgreSQL is halted for up to two seconds", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		halted := t.cluster.Processes()
 		for _, pid := range halted {
 			_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
@@ -37,33 +39,51 @@ var databaseFaults = []fault{
 		}
 		return time.Now()
 	}},
-	{Fault{"db-cut", "the connections to PostgreSQL are cut, and for a while refused", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"db-cut", "the connections to PostgreSQL are cut, and for a while refused", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		t.cluster.proxy.Refuse(true)
 		t.cluster.proxy.CutAll()
 		pause(random, 20*time.Millisecond, time.Second)
 		t.cluster.proxy.Refuse(false)
 		return time.Now()
 	}},
-	{Fault{"db-delay", "the network to PostgreSQL is slow", "postgres"}, onExchanges(func(*pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"db-delay", "the network to PostgreSQL is slow", "postgres"}, inject: onExchanges(func(*pgproxy.Exchange) pgproxy.Action {
 		later := make(chan struct{})
 		time.AfterFunc(time.Duration(rand.Int64N(int64(300*time.Millisecond))), func() { close(later) })
 		return pgproxy.Stall(later)
 	})},
-	{Fault{"commit-lost", "PostgreSQL commits, and its answer is lost", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"commit-lost", "PostgreSQL commits, and its answer is lost", "postgres"}, inject: onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
 		if x.Commits() && rand.IntN(4) == 0 {
 			return pgproxy.CutAfter()
 		}
 		return pgproxy.Pass()
 	})},
-	{Fault{"serialization", "commits fail with 40001", "postgres"}, onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
+	{Fault: Fault{"serialization", "commits fail with 40001", "postgres"}, inject: onExchanges(func(x *pgproxy.Exchange) pgproxy.Action {
 		if x.Commits() && rand.IntN(2) == 0 {
 			return pgproxy.FailCommit("40001")
 		}
 		return pgproxy.Pass()
 	})},
-	{Fault{"standby", "commits wait for a standby that is away", "postgres"}, func(t *run, random *rand.Rand) time.Time {
+	{Fault: Fault{"db-read-only", "transactions of PostgreSQL are read-only", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
+		t.cluster.Configure(t.harness, readOnly, "on")
+		pause(random, 50*time.Millisecond, time.Second)
+		t.cluster.Configure(t.harness, readOnly, "")
+		return time.Now()
+	}},
+	{Fault: Fault{"standby", "commits wait for a standby that is away", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
 		t.cluster.WithoutStandby(t.harness, func() { pause(random, 50*time.Millisecond, time.Second) })
 		return time.Now()
+	}},
+}
+
+// databaseDiskFaults happen to the disk of PostgreSQL.
+var databaseDiskFaults = []fault{
+	{Fault: Fault{"db-disk-full", "the disk of PostgreSQL is full", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
+		t.must(t.disk.fill())
+		pause(random, 100*time.Millisecond, 2*time.Second)
+		t.must(t.disk.empty())
+		gone := time.Now()
+		t.cluster.Revive(t.harness)
+		return gone
 	}},
 }
 
@@ -77,13 +97,21 @@ func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
 	}
 }
 
-// openCluster starts a private cluster.
+// openCluster starts a private cluster, on a disk of its own if it can have one.
 func openCluster(t *run) (engine, error) {
-	c := &cluster{Cluster: pgtest.Start(t.harness, pgtest.Options{})}
+	var options pgtest.Options
+	e := engine{about: "a private PostgreSQL cluster", faults: slices.Concat(serverFaults, databaseFaults)}
+	if t.wants(databaseDiskFaults) {
+		var err error
+		if t.disk, err = newDisk(t); err == nil {
+			options.Folder = t.disk.path
+		}
+		e = e.withDisk(databaseDiskFaults, err)
+	}
+	c := &cluster{Cluster: pgtest.Start(t.harness, options)}
 	network, address := c.SocketAddr()
 	c.proxy = pgproxy.Start(t.harness, network, address)
 	t.cluster = c
-	return engine{
-		store: c.proxy.DSN(c.DSN("postgres")), about: "a private PostgreSQL cluster", faults: slices.Concat(serverFaults, databaseFaults),
-	}, nil
+	e.store = c.proxy.DSN(c.DSN("postgres"))
+	return e, nil
 }

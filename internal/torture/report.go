@@ -3,6 +3,7 @@ package torture
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs/internal/linear"
@@ -22,6 +23,7 @@ type Report struct {
 	Unavailable int           `json:"unavailable"` // operations that surely did not happen
 	Unknown     Unknown       `json:"unknown"`
 	Faults      []FaultReport `json:"faults"`
+	LeftOut     string        `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
 	Audit       Audit         `json:"audit"`
 	Violations  []Violation   `json:"violations"`
 	Folder      string        `json:"folder,omitempty"` // logs and pictures, if anything is wrong
@@ -67,6 +69,13 @@ func (t *run) report() Report {
 		Histories: t.sum.Histories, Disturbed: t.sum.Disturbed, Operations: t.sum.Operations, Unavailable: t.sum.Unavailable,
 		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
 		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
+	}
+	if t.Faults == nil && t.engine.why != nil {
+		var names []string
+		for _, f := range t.engine.leftOut {
+			names = append(names, f.Name)
+		}
+		r.LeftOut = fmt.Sprintf("%s: %v", strings.Join(names, ", "), t.engine.why)
 	}
 	for _, f := range t.faults {
 		if times := t.service[f.Name]; len(times) > 0 {

@@ -23,9 +23,11 @@ type Config struct {
 	// Env is the environment of the servers. Nil means that of this process, without settings
 	// of Dibs.
 	Env []string
-	// Store is the engine: "sqlite" and "postgres" are private ones, which are removed
+	// Store is the engine: "sqlite", "postgres" and "etcd" are private ones, which are removed
 	// afterwards; all else is the address of a store. Empty means sqlite.
 	Store string
+	// Etcd is the program of private etcd members. Empty means the one in the PATH.
+	Etcd string
 	// Servers is the number of servers on the store. Zero means 2.
 	Servers int
 	// Callers is about how many callers there are at a time. Zero means 16.
@@ -34,6 +36,8 @@ type Config struct {
 	For time.Duration
 	// Histories ends the run after this many histories. Zero means no limit.
 	Histories int
+	// Each ends the run once each fault has happened this often. Zero means no limit.
+	Each int
 	// Faults are the names of the faults that happen, see [Faults]. Nil means all that the
 	// engine has.
 	Faults []string
@@ -83,7 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%d servers: there may be 1 to 16", c.Servers)
 	case c.Callers < 1 || c.Callers > 1000:
 		return c, fmt.Errorf("%d callers: there may be 1 to 1,000", c.Callers)
-	case c.For < 0 || c.Histories < 0:
+	case c.For < 0 || c.Histories < 0 || c.Each < 0:
 		return c, errors.New("the length of a run must not be negative")
 	}
 	return c, nil
@@ -99,7 +103,7 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	if c.Store == "" || c.Store == "sqlite" || c.Store == "postgres" {
+	if c.Store == "" || slices.Contains(PrivateEngines, c.Store) {
 		return nil
 	}
 	return stores.Check(c.Store)
@@ -141,9 +145,13 @@ type run struct {
 	began   time.Time
 	engine  engine
 	file    string   // of a private SQLite engine
+	disk    *disk    // with the data of a private engine; nil if it has none of its own
 	cluster *cluster // a private PostgreSQL engine
+	members *members // a private etcd engine
 	servers []*server
 	faults  []fault
+	turn    []fault // those that have not happened since all have
+	turns   int     // how often all have happened
 
 	sum     linear.Report // of all rounds
 	audited Audit
@@ -168,9 +176,14 @@ func (t *run) rounds(ctx context.Context) error {
 		if err := t.round(ctx, number, left); err != nil {
 			return err
 		}
+		if t.eachHappened() {
+			break
+		}
 	}
 	return nil
 }
+
+func (t *run) eachHappened() bool { return t.Each > 0 && t.turns >= t.Each }
 
 // round runs histories for a while, and audits what they left.
 func (t *run) round(ctx context.Context, number uint64, histories int) error {
@@ -186,7 +199,7 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 	random := rand.New(rand.NewPCG(t.Seed, number))
 	found := linear.Run(ctx, linear.Site{
 		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope(),
-		Finished: a.finished, Fault: t.nextFault(stop, random),
+		Finished: a.finished, Fault: t.nextFault(ctx, stop, random),
 	}, linear.Options{
 		Histories: histories, For: mostOfRound, Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
 		Progress: func(r linear.Report) {
@@ -218,26 +231,30 @@ func (t *run) tell(doing string, sum linear.Report) {
 	t.Progress(p)
 }
 
-// nextFault returns the function that injects the next fault and waits for service. Each fault
-// happens before one of them happens again.
-func (t *run) nextFault(stop func(), random *rand.Rand) func(*rand.Rand) string {
+// nextFault returns the function that injects the next fault and waits for service, until the round
+// is stopped. Each fault happens before one of them happens again.
+func (t *run) nextFault(ctx context.Context, stop func(), random *rand.Rand) func(*rand.Rand) string {
 	if len(t.faults) == 0 {
 		return nil
 	}
-	var turn []fault
 	return func(*rand.Rand) string {
-		if t.broken != nil {
+		if ctx.Err() != nil {
 			time.Sleep(10 * time.Millisecond) // the histories are about to end
 			return ""
 		}
-		if len(turn) == 0 {
-			turn = slices.Clone(t.faults)
-			random.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
+		if len(t.turn) == 0 {
+			t.turn = slices.Clone(t.faults)
+			random.Shuffle(len(t.turn), func(i, j int) { t.turn[i], t.turn[j] = t.turn[j], t.turn[i] })
 		}
-		f := turn[0]
-		turn = turn[1:]
+		f := t.turn[0]
+		t.turn = t.turn[1:]
 		if t.broken = t.inject(f, random); t.broken != nil {
 			t.wrong = append(t.wrong, Violation{Kind: "service", What: fmt.Sprintf("after %s: %v", f.Name, t.broken)})
+		}
+		if len(t.turn) == 0 {
+			t.turns++
+		}
+		if t.broken != nil || t.eachHappened() {
 			stop()
 		}
 		return f.Name
@@ -256,5 +273,8 @@ func (t *run) inject(f fault, random *rand.Rand) error {
 		}
 	}
 	t.service[f.Name] = append(t.service[f.Name], time.Since(gone))
-	return nil
+	if f.undo == nil {
+		return nil
+	}
+	return t.harness.Do(func() { f.undo(t) })
 }

@@ -28,6 +28,17 @@ func mustRun(t *testing.T, cfg torture.Config) torture.Report {
 	return report
 }
 
+// mustSurvive runs until each fault has happened, and fails the test if it has found something, or
+// has not looked. The short form has only the first fault.
+func mustSurvive(t *testing.T, cfg torture.Config, faults ...string) {
+	t.Helper()
+	if testing.Short() {
+		faults = faults[:1]
+	}
+	cfg.Faults, cfg.Each = faults, 1
+	mustBeRight(t, mustRun(t, cfg), faults...)
+}
+
 // mustBeRight fails the test if a run has found something, or has not looked.
 func mustBeRight(t *testing.T, r torture.Report, faults ...string) {
 	t.Helper()
@@ -56,14 +67,9 @@ func mustBeRight(t *testing.T, r torture.Report, faults ...string) {
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "sqlite")
-	cfg.Faults = []string{"kill", "stop", "cut", "one-way", "delay", "lock"}
-	cfg.For = 2 * time.Second
 	var doing []string
 	cfg.Progress = func(p torture.Progress) { doing = append(doing, p.Doing) }
-	if testing.Short() {
-		cfg.Faults, cfg.For = []string{"kill"}, time.Second
-	}
-	mustBeRight(t, mustRun(t, cfg), "kill")
+	mustSurvive(t, cfg, "kill", "stop", "cut", "one-way", "delay", "lock")
 	if !slices.Contains(doing, "histories") || !slices.Contains(doing, "audit") {
 		t.Errorf("the progress is %v", doing)
 	}
@@ -71,13 +77,34 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	cfg := config(t, "postgres")
-	cfg.Faults = []string{"db-kill", "commit-lost", "serialization", "db-cut"}
-	cfg.For = 2 * time.Second
-	if testing.Short() {
-		cfg.Faults, cfg.For = []string{"commit-lost"}, time.Second
+	mustSurvive(t, config(t, "postgres"), "commit-lost", "serialization", "db-cut", "db-kill")
+}
+
+// Disks of private engines become full and read-only. Only root can give them one.
+func TestDisks(t *testing.T) {
+	t.Parallel()
+	for engine, faults := range map[string][]string{"sqlite": {"disk-full", "read-only"}, "postgres": {"db-disk-full", "db-read-only"}} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t, engine)
+			if os.Geteuid() == 0 {
+				mustSurvive(t, cfg, faults...)
+				return
+			}
+			cfg.Faults = faults
+			if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "only root may mount a disk") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
-	mustBeRight(t, mustRun(t, cfg))
+}
+
+// A run ends after its time, and begins no more faults.
+func TestFor(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "sqlite")
+	cfg.For, cfg.Faults = 3*time.Second, []string{"cut"}
+	mustBeRight(t, mustRun(t, cfg), "cut")
 }
 
 // The number of histories ends a run, and the same seed names the same scope.

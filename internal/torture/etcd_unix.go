@@ -1,0 +1,176 @@
+//go:build unix
+
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// members is a private etcd cluster, with links before each member.
+type members struct {
+	*etcdtest.Cluster
+	servers []*link            // by which servers reach each member
+	others  []*link            // by which the other members reach each member
+	ids     []string           // what members call themselves when they connect to others
+	dead    []*etcdtest.Member // to be started again
+}
+
+// memberFaults happen to members of an etcd cluster, and to the network between and before them.
+var memberFaults = []fault{
+	{Fault: Fault{"member-kill", "a member is killed, and started again once there is service without it", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
+		return t.members.kill(t.members.any(random))
+	}, undo: restartMembers},
+	{Fault: Fault{"leader-kill", "the leader is killed, and started again once there is service without it", "etcd"}, inject: func(t *run, _ *rand.Rand) time.Time {
+		leader, _ := t.members.Leader(t.harness)
+		return t.members.kill(leader)
+	}, undo: restartMembers},
+	{Fault: Fault{"member-stop", "a member is halted for up to three seconds", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
+		m := t.members.any(random)
+		m.Pause(t.harness)
+		pause(random, 100*time.Millisecond, 3*time.Second)
+		m.Resume(t.harness)
+		return time.Now()
+	}},
+	{Fault: Fault{"member-cut", "a member is cut off: from the others, both ways or one way, or from servers", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
+		rejoin := t.members.cut(t.members.any(random).Index(), random)
+		pause(random, 100*time.Millisecond, 3*time.Second)
+		rejoin()
+		return time.Now()
+	}},
+	{Fault: Fault{"loss", "members and servers lose up to a third of what they send each other", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
+		loss := trouble{loss: 0.03 + 0.3*random.Float64()}
+		var ends []func()
+		for _, l := range slices.Concat(t.members.servers, t.members.others) {
+			ends = append(ends, l.disturb(loss))
+		}
+		pause(random, 200*time.Millisecond, 2*time.Second)
+		for _, end := range ends {
+			end()
+		}
+		return time.Now()
+	}},
+}
+
+func (m *members) any(random *rand.Rand) *etcdtest.Member {
+	return m.Members[random.IntN(len(m.Members))]
+}
+
+// kill kills a member until restartMembers.
+func (m *members) kill(member *etcdtest.Member) (gone time.Time) {
+	member.Kill()
+	m.dead = append(m.dead, member)
+	return time.Now()
+}
+
+func restartMembers(t *run) {
+	for _, member := range t.members.dead {
+		member.Restart(t.harness)
+	}
+	t.members.dead = nil
+}
+
+// cut cuts a member off. Members connect to each other both ways, and send by the connections of
+// both.
+func (m *members) cut(victim int, random *rand.Rand) (rejoin func()) {
+	var ends []func()
+	disturb := func(l *link, t trouble) { ends = append(ends, l.disturb(t)) }
+	in, out := true, true // what reaches the victim, and what it sends
+	switch random.IntN(4) {
+	case 0:
+		disturb(m.servers[victim], trouble{noRequests: true, noAnswers: true})
+		in, out = false, false
+	case 1:
+		in = false
+	case 2:
+		out = false
+	}
+	for i, l := range m.others {
+		if i == victim {
+			disturb(l, trouble{noRequests: in, noAnswers: out})
+		} else {
+			disturb(l, trouble{caller: m.ids[victim], noRequests: out, noAnswers: in})
+		}
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// sender is how a member names itself to another.
+var sender = regexp.MustCompile(`(?i)\r\nX-Server-From: ([0-9a-f]+)\r\n`)
+
+func senderOf(first []byte) string {
+	if found := sender.FindSubmatch(first); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
+var errNoEtcd = errors.New("etcd is not installed: install it (Debian and Ubuntu: apt-get install etcd-server; " +
+	"others: https://github.com/etcd-io/etcd/releases), or name the program with --etcd")
+
+// openMembers starts a private cluster of three members.
+func openMembers(t *run) (engine, error) {
+	program := t.Etcd
+	if program == "" {
+		var err error
+		if program, err = exec.LookPath("etcd"); err != nil {
+			return engine{}, errNoEtcd
+		}
+	}
+	m := &members{}
+	t.members = m
+	m.Cluster = etcdtest.Start(t.harness, etcdtest.Options{Program: program, Between: func(_ int, address string) (string, error) {
+		l, err := newMemberLink(address, senderOf)
+		if err != nil {
+			return "", err
+		}
+		t.harness.Cleanup(l.close)
+		m.others = append(m.others, l)
+		return l.address(), nil
+	}})
+	if err := m.identify(t); err != nil {
+		return engine{}, err
+	}
+	addresses := make([]string, len(m.Members))
+	for i, endpoint := range m.Endpoints() {
+		l, err := newLink(endpoint)
+		if err != nil {
+			return engine{}, err
+		}
+		t.harness.Cleanup(l.close)
+		m.servers, addresses[i] = append(m.servers, l), l.address()
+	}
+	return engine{
+		store: "etcd://" + strings.Join(addresses, ",") + "/names", about: "a private etcd cluster of three members",
+		faults: slices.Concat(serverFaults, memberFaults),
+	}, nil
+}
+
+// identify learns the IDs of the members.
+func (m *members) identify(t *run) error {
+	list, err := m.Client(t.harness).MemberList(t.harness.Context())
+	if err != nil {
+		return err
+	}
+	m.ids = make([]string, len(m.others))
+	for _, member := range list.Members {
+		i := slices.IndexFunc(m.others, func(l *link) bool { return slices.Contains(member.PeerURLs, "http://"+l.address()) })
+		if i < 0 {
+			return fmt.Errorf("a member is none of ours: %v", member.PeerURLs)
+		}
+		m.ids[i] = fmt.Sprintf("%x", member.ID)
+	}
+	return nil
+}
