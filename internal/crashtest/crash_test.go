@@ -1,0 +1,279 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/copier"
+	"github.com/calldibs/dibs/internal/harness"
+	"github.com/calldibs/dibs/internal/parallel"
+)
+
+// flow is something that a program does with a registry. A process that runs act is killed at each
+// of its steps. Other processes run the rest.
+type flow struct {
+	name     string
+	policies func(w *world) map[string]dibs.Policy
+	small    bool // commits are small, and come one after the other
+	running  bool // the engine's clock runs; otherwise it shows the same time always
+
+	prepare func(w *world) // what was there before
+	later   time.Duration  // passes between that and the rest
+	act     func(w *world)
+	crashed func(w *world) // what must hold before anything is begun again; nil means no more than of every store
+	resume  func(w *world) // what the documentation says to do after a crash
+	check   func(w *world) // what must hold in the end
+	// same says that in the end every record and event must be as if the process had not been
+	// killed.
+	same bool
+	// stores are the names of the stores; nil means "names".
+	stores []string
+	// mayFind are the checks of dibs verify that need not hold in between.
+	mayFind []string
+}
+
+func (f *flow) storeNames() []string {
+	if f.stores == nil {
+		return []string{"names"}
+	}
+	return f.stores
+}
+
+// order tells a child process what to do.
+type order struct {
+	Flow  string `json:"flow"`
+	Site  site   `json:"site"`
+	Dir   string `json:"dir"`
+	Dies  int    `json:"dies"`
+	After bool   `json:"after"`
+}
+
+const childEnv = "DIBS_CRASH_CHILD"
+
+// TestMain lets the test binary run as the process that is killed.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childEnv); text != "" {
+		os.Exit(child(text))
+	}
+	parallel.PerProcessor(2)
+	os.Exit(m.Run())
+}
+
+// child runs a flow, and prints its steps if it was not killed.
+func child(text string) int {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	run := harness.New(context.Background())
+	w := &world{TB: run, flow: flowNamed(o.Flow), site: o.Site, dir: o.Dir, later: flowNamed(o.Flow).later, life: &life{dies: o.Dies, after: o.After}}
+	err := run.Do(func() {
+		w.flow.act(w)
+		w.close()
+	})
+	if err == nil {
+		err = run.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(w.life.steps); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func flowNamed(name string) *flow {
+	i := slices.IndexFunc(flows, func(f flow) bool { return f.name == name })
+	return &flows[i]
+}
+
+// thorough says at which moments processes are killed. A step that only reads leaves nothing behind, so
+// what is there before the next step is what was there before it; but only a run of all moments shows
+// that.
+type thorough int
+
+const (
+	afterWrites thorough = iota // after each step that may change something, and at the beginning
+	atSteps                     // and before each step
+	aroundSteps                 // and after each step
+)
+
+func thoroughOn(engine string) thorough {
+	switch {
+	case os.Getenv("DIBS_TEST_LONG") != "":
+		return aroundSteps
+	case engine == "sqlite" && !testing.Short():
+		return atSteps
+	default:
+		return afterWrites
+	}
+}
+
+// kills reports whether a process is killed before or after a step.
+func (t thorough) kills(number int, s step, after bool) bool {
+	switch t {
+	case afterWrites:
+		return after && s.Write || !after && number == 1
+	case atSteps:
+		return s.Write || !after
+	default:
+		return true
+	}
+}
+
+// TestCrashAtEveryStep kills the process of each flow on each engine before and after each step.
+func TestCrashAtEveryStep(t *testing.T) {
+	var steps, kills atomic.Int64
+	t.Run("flows", func(t *testing.T) {
+		for i := range flows {
+			for _, name := range []string{"sqlite", "postgres"} {
+				t.Run(flows[i].name+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name)}
+					c.run()
+					steps.Add(int64(c.steps))
+					kills.Add(int64(c.kills))
+				})
+			}
+		}
+	})
+	t.Logf("figures: crashes: %d flows on %d engines have %d steps; %d processes were killed", len(flows), len(engines), steps.Load(), kills.Load())
+}
+
+// crash is the test of one flow on one engine.
+type crash struct {
+	*testing.T
+	flow     *flow
+	engine   engine
+	thorough thorough
+
+	prepared     site
+	end          map[string][]string // what the stores have in the end of a process that is not killed
+	steps, kills int
+}
+
+func (c *crash) run() {
+	c.prepared = c.engine.create(c.T)
+	w := c.world(c.T, c.prepared)
+	w.later = 0
+	c.flow.prepare(w)
+	w.close()
+	steps := c.uninterrupted()
+	c.steps = len(steps)
+	for i, s := range steps {
+		for _, after := range []bool{false, true} {
+			if c.thorough.kills(i+1, s, after) {
+				c.Run(moment(i+1, s, after), func(t *testing.T) { c.killed(t, i+1, after) })
+			}
+		}
+	}
+}
+
+func moment(number int, s step, after bool) string {
+	if after {
+		return fmt.Sprintf("after step %d, %s", number, s.Name)
+	}
+	return fmt.Sprintf("before step %d, %s", number, s.Name)
+}
+
+func (c *crash) world(t *testing.T, at site) *world {
+	return &world{TB: t, flow: c.flow, site: at, dir: t.TempDir(), later: c.flow.later}
+}
+
+// uninterrupted runs the flow without a crash, and returns its steps. Beginning again must change
+// nothing then.
+func (c *crash) uninterrupted() (steps []step) {
+	w := c.world(c.T, c.engine.clone(c.T, c.prepared))
+	out, err := c.child(w, 0, false)
+	if err != nil {
+		c.Fatalf("the process that is not killed: %v", err)
+	}
+	if err := json.Unmarshal(out, &steps); err != nil {
+		c.Fatalf("the process that is not killed printed %q: %v", out, err)
+	}
+	if len(steps) == 0 {
+		c.Fatal("the flow has no steps")
+	}
+	c.end = make(map[string][]string)
+	for _, name := range c.flow.storeNames() {
+		c.end[name] = w.dump(name)
+	}
+	c.resumeAndCheck(w)
+	return steps
+}
+
+// killed kills a process, begins again, and checks what there is.
+func (c *crash) killed(t *testing.T, dies int, after bool) {
+	w := c.world(t, c.engine.clone(t, c.prepared))
+	out, err := c.child(w, dies, after)
+	if err == nil {
+		// On a busy machine the process that was counted may have had to try something twice.
+		var steps []step
+		if err := json.Unmarshal(out, &steps); err != nil || len(steps) >= dies {
+			t.Fatalf("the process was not killed: %s %v", out, err)
+		}
+	} else if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("the process failed before it was killed: %v", err)
+	} else {
+		c.kills++
+	}
+	for _, name := range c.flow.storeNames() {
+		if from := must[string](w)(copier.Unfinished(w.ctx(), w.store(name))); from == "" { // no server uses it otherwise
+			w.wantSound(name)
+		}
+	}
+	if c.flow.crashed != nil {
+		c.flow.crashed(w)
+	}
+	c.resumeAndCheck(w)
+}
+
+// resumeAndCheck begins again in a world, and checks what there is in the end.
+func (c *crash) resumeAndCheck(w *world) {
+	w.Helper()
+	c.flow.resume(w)
+	for _, name := range c.flow.storeNames() {
+		w.wantSound(name)
+		if c.flow.same {
+			if d := difference(w.dump(name), c.end[name]); d != "" {
+				w.Errorf("the store %s differs from that of a process that was not killed:\n%s", name, d)
+			}
+		}
+	}
+	c.flow.check(w)
+	w.close()
+}
+
+// child runs the flow in a process of its own.
+func (c *crash) child(w *world, dies int, after bool) (out []byte, err error) {
+	text, err := json.Marshal(order{Flow: c.flow.name, Site: w.site, Dir: w.dir, Dies: dies, After: after})
+	if err != nil {
+		return nil, err
+	}
+	process := exec.CommandContext(w.ctx(), os.Args[0])
+	process.Env = append(os.Environ(), childEnv+"="+string(text))
+	var said bytes.Buffer
+	process.Stderr = &said
+	out, err = process.Output()
+	if err != nil && said.Len() > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return out, err
+}
