@@ -105,6 +105,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/overlay", ""},
 	{"internal/mutate", "internal/overlay"},
 	{"internal/planted", "internal/overlay"},
+	{"internal/fuzz", ""},
 	{"internal/release", ""},
 	{"internal/nametest", "/ internal/core internal/coretest internal/logtest storetest"},
 	{"internal/proxytest", ""},
