@@ -43,9 +43,10 @@ HISTORIES ?= 1000
 # How long make torture runs on each engine.
 TORTURE ?= 1m
 
-# How many requests make fuzz-requests sends, and their random seed.
+# How many requests make fuzz-requests sends, their random seed, and the engines of the servers.
 REQUESTS ?= 100000
 SEED     ?= 1
+ENGINES  ?= memory,sqlite,postgres,etcd
 
 .PHONY: all test test-plain baselines race lint fmt fuzz bench microbench mutate demo clean
 
@@ -143,18 +144,20 @@ lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT)
 fmt: $(GOFUMPT)
 	$(GOFUMPT) -l -w .
 
-## fuzz: each fuzz target for FUZZTIME
-fuzz:
-	@for target in $$(grep -rhoE '^func Fuzz[A-Za-z]+' --include='*_test.go' . | sed 's/func //'); do \
-		package=$$(dirname $$(grep -rlE "^func $$target\(" --include='*_test.go' .)); \
-		echo "== $$package $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
-	done
+# Options of make fuzz: targets (all if empty), how many new inputs of each to keep in testdata/fuzz, and the page
+# that gets the summary, such as docs/testing.md.
+FUZZONLY ?=
+FUZZKEEP ?= 0
+FUZZPAGE ?=
 
-## fuzz-requests: REQUESTS random requests to a server, valid and invalid; SEED selects them
+## fuzz: each fuzz target for FUZZTIME, with a summary
+fuzz:
+	$(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZONLY)' -keep $(FUZZKEEP) -page '$(FUZZPAGE)'
+
+## fuzz-requests: REQUESTS random requests to servers on ENGINES, valid and invalid; SEED selects them
 .PHONY: fuzz-requests
-fuzz-requests:
-	REQUESTS=$(REQUESTS) SEED=$(SEED) $(GO) test -timeout 120m -count 1 -v -run '^TestRequests$$' ./internal/server
+fuzz-requests: deps
+	REQUESTS=$(REQUESTS) SEED=$(SEED) ENGINES=$(ENGINES) $(GO) test -timeout 120m -count 1 -v -run '^TestRequests$$' ./internal/server
 
 ## bench: the goals, each compared with its peer; a run of all goals is written to bench/results.json
 bench: deps
@@ -185,9 +188,15 @@ scale:
 microbench: deps
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./...
 
-## mutate: break the rules one condition at a time and list the changes that no test finds
+## mutate: break the rules one statement at a time and list the changes that no test finds; MUTATEFLAGS such as -only name.go
 mutate:
-	$(GO) run ./internal/mutate
+	$(GO) run ./internal/mutate $(MUTATEFLAGS)
+
+## planted: plant the bugs of internal/planted, each must be found by its test; PLANTEDFLAGS such as -only sqlitestore
+.PHONY: planted
+planted: deps
+	cd clients/typescript && npm ci --no-audit --no-fund
+	PYTHON=$(PYTHON) $(GO) run ./internal/planted $(PLANTEDFLAGS)
 
 # The fonts of the screenshots: a text font, and emoji.
 FONTS := fonts-inter fonts-noto-color-emoji

@@ -60,6 +60,10 @@ func FuzzCursors(f *testing.F) {
 	f.Add("", "")
 	f.Add("1", "c2x1Zzph")
 	f.Add("-1", "!")
+	f.Add("latest", "")
+	f.Add("2026-03-01T15:04:05Z", "")
+	f.Add("0000-01-01T00:00:00+23:59", "")
+	f.Add("9999-12-31T23:59:60.999999999-23:59", "")
 	f.Fuzz(func(t *testing.T, feed, list string) {
 		ctx := context.Background()
 		reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{})

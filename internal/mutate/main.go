@@ -1,97 +1,166 @@
-// Command mutate checks whether the tests find a broken rule. It changes one condition at a
-// time, runs the tests, and lists the changes that no test found:
+// Command mutate checks whether the tests find a broken rule. It makes one small change at a time,
+// runs the tests, and lists the changes that no test found, the survivors:
 //
-//	go run ./internal/mutate -files 'internal/rules/*.go' -tests ./internal/rules,./internal/core
+//	go run ./internal/mutate
+//	go run ./internal/mutate -only name.go
 //
-// The files themselves are never changed: each change is an overlay for one build. A change
-// that does not compile, or makes a test hang, counts as found (the mutant is killed).
+// A survivor is either a hole in the tests or an equivalent change, which no test can find. The
+// equivalent ones are listed in equivalent.txt, each with the reason. A survivor that is not listed
+// fails the run, and so does a listed change that is found by now or does not exist any more.
+//
+// The tests are compiled once, with all changes in them, each behind its number: an environment
+// variable says which one runs. The files themselves are never changed.
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
+// nearest are the packages whose tests must find the changes. Few changes get past the first.
+const nearest = "./internal/rules,./internal/core,./internal/model"
+
 func main() {
 	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
-	tests := flag.String("tests", "./internal/rules,./internal/core", "comma-separated packages whose tests must find the changes")
+	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
+	list := flag.String("equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
 	only := flag.String("only", "", "only changes whose description contains this")
 	procs := flag.Int("procs", 2, "how many changes to try concurrently")
-	timeout := flag.Duration("timeout", time.Minute, "how long one run of the tests may take")
+	timeout := flag.Duration("timeout", time.Minute, "how long the tests of one package may take")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	run := runner{packages: strings.Split(*tests, ","), timeout: *timeout}
-	survivors, total, err := tryAll(ctx, run, strings.Split(*files, ","), *only, *procs)
+	run := &runner{packages: strings.Split(*tests, ","), timeout: *timeout}
+	ok, err := mutate(ctx, run, strings.Split(*files, ","), *list, *only, *procs)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
 	}
-	fmt.Printf("%d of %d changes were not found\n", survivors, total)
-	if survivors > 0 {
+	if !ok {
 		os.Exit(1)
 	}
 }
 
-// tryAll tries every change and prints each survivor as soon as it is known.
-func tryAll(ctx context.Context, run runner, patterns []string, only string, procs int) (survivors, total int, err error) {
-	mutants, err := collect(patterns, only)
+// mutate tries the changes, and reports whether all is as the list of equivalent ones says.
+func mutate(ctx context.Context, run *runner, patterns []string, list, only string, procs int) (ok bool, err error) {
+	equivalent, err := readEquivalent(list)
 	if err != nil {
-		return 0, 0, err
+		return false, err
 	}
-	// The tests must pass without a change, otherwise every change would count as found.
-	if killed, output, err := run.try(ctx, nil); err != nil {
-		return 0, 0, err
-	} else if killed {
-		return 0, 0, fmt.Errorf("the tests fail without a change:\n%s", output)
+	changed, mutants, err := collect(patterns)
+	if err != nil {
+		return false, err
 	}
+	for _, e := range equivalent {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.String() == e }) {
+			return false, fmt.Errorf("%s: there is no such change: %s", list, e)
+		}
+	}
+	folder, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(folder)
+	if err := run.build(ctx, folder, changed); err != nil {
+		return false, err
+	}
+	var numbers []int
+	for i, m := range mutants {
+		if strings.Contains(m.String(), only) {
+			numbers = append(numbers, i+1)
+		}
+	}
+	begin := time.Now()
+	survivors, err := tryAll(ctx, run, mutants, numbers, procs)
+	if err != nil {
+		return false, err
+	}
+	return report(mutants, numbers, survivors, equivalent, time.Since(begin)), nil
+}
+
+// report prints which survivors are not listed, and which listed ones did not survive.
+func report(mutants []mutant, numbers, survivors []int, equivalent []string, took time.Duration) (ok bool) {
+	ok = true
+	listed := 0
+	for _, k := range numbers {
+		m := mutants[k-1]
+		survived, known := slices.Contains(survivors, k), slices.Contains(equivalent, m.String())
+		switch {
+		case survived && known:
+			listed++
+		case survived:
+			fmt.Printf("not found: %s (line %d)\n", m, m.line)
+			ok = false
+		case known:
+			fmt.Printf("found, though listed as equivalent: %s (line %d)\n", m, m.line)
+			ok = false
+		}
+	}
+	fmt.Printf("%d changes in %s: %d were found, %d are equivalent, %d were not found\n", len(numbers), took.Round(time.Second),
+		len(numbers)-len(survivors), listed, len(survivors)-listed)
+	return ok
+}
+
+// tryAll tries changes and returns the numbers of those that no test found, in order.
+func tryAll(ctx context.Context, run *runner, mutants []mutant, numbers []int, procs int) (survivors []int, err error) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
-		queue = make(chan mutant)
+		queue = make(chan int)
+		done  int
 	)
 	for range procs {
 		group.Go(func() {
-			for m := range queue {
-				killed, _, fail := run.try(ctx, &m)
+			for k := range queue {
+				killed, output, fail := run.try(ctx, k)
 				mu.Lock()
-				if fail != nil && err == nil {
-					err = fail
+				err = cmp.Or(err, fail)
+				if done++; done%100 == 0 {
+					fmt.Fprintf(os.Stderr, "%d of %d\n", done, len(numbers))
 				}
-				if fail == nil && !killed {
-					survivors++
-					fmt.Println(m)
+				switch {
+				case fail != nil:
+				case !killed:
+					survivors = append(survivors, k)
+					fmt.Fprintln(os.Stderr, "survived:", mutants[k-1])
+				case bytes.Contains(output, []byte("panic: test timed out")): // most likely a loop without end
+					fmt.Fprintln(os.Stderr, "hangs:", mutants[k-1])
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for _, m := range mutants {
-		queue <- m
+	for _, k := range numbers {
+		queue <- k
 	}
 	close(queue)
 	group.Wait()
-	return survivors, len(mutants), err
+	slices.Sort(survivors)
+	return survivors, err
 }
 
-// collect finds the changes to all files that match the patterns.
-func collect(patterns []string, only string) ([]mutant, error) {
-	var mutants []mutant
+// collect finds the changes to all files that match the patterns. It returns the files with the
+// changes in them, and the changes, numbered from 1.
+func collect(patterns []string) (changed map[string][]byte, mutants []mutant, err error) {
+	changed = make(map[string][]byte)
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(paths) == 0 {
-			return nil, fmt.Errorf("no file matches %s", pattern)
+			return nil, nil, fmt.Errorf("no file matches %s", pattern)
 		}
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") {
@@ -99,18 +168,14 @@ func collect(patterns []string, only string) ([]mutant, error) {
 			}
 			source, err := os.ReadFile(path)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			found, err := mutantsOf(path, source)
-			if err != nil {
-				return nil, err
+			var found []mutant
+			if changed[path], found, err = withMutants(path, source, len(mutants)+1); err != nil {
+				return nil, nil, err
 			}
-			for _, m := range found {
-				if strings.Contains(m.String(), only) {
-					mutants = append(mutants, m)
-				}
-			}
+			mutants = append(mutants, found...)
 		}
 	}
-	return mutants, nil
+	return changed, mutants, withHelpers(changed)
 }

@@ -1,53 +1,152 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
-func TestMutantsOf(t *testing.T) {
-	t.Parallel()
-	const source = `package p
+const sample = `package p
 
-func f(a, b int) int {
+type T struct{ n int }
+
+func (t *T) f(a, b int) int {
 	if a < b && b != 3 {
-		return 1
+		t.n = 1
 	}
 	switch {
 	case a >= 2, b == 1:
-		return 2
+		t.g()
 	}
 	switch a {
 	case 1:
 		return 3
+	default:
+		return 0
 	}
-	return 0
 }
+
+func (t *T) g() { t.n++ }
 `
-	mutants, err := mutantsOf("p.go", []byte(source))
+
+func TestWithMutants(t *testing.T) {
+	t.Parallel()
+	_, mutants, err := withMutants("p.go", []byte(sample), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, m := range mutants {
-		if string(m.source) == source {
-			t.Errorf("%s changes nothing", m)
-		}
 		got = append(got, m.String())
 	}
 	want := []string{
-		"p.go:4: negate a < b && b != 3",
-		"p.go:4: || for && in a < b && b != 3",
-		"p.go:4: <= for < in a < b",
-		"p.go:4: == for != in b != 3",
-		"p.go:8: negate a >= 2",
-		"p.go:8: negate b == 1",
-		"p.go:8: > for >= in a >= 2",
-		"p.go:12: empty case 1",
+		"p.go T.f: negate a < b && b != 3",
+		"p.go T.f: || for && in a < b && b != 3",
+		"p.go T.f: <= for < in a < b",
+		"p.go T.f: == for != in b != 3",
+		"p.go T.f: leave out t.n = 1",
+		"p.go T.f: negate a >= 2",
+		"p.go T.f: negate b == 1",
+		"p.go T.f: > for >= in a >= 2",
+		"p.go T.f: leave out t.g()",
+		"p.go T.f: empty case 1",
+		"p.go T.f: empty default",
+		"p.go T.g: leave out t.n++",
 	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A module whose tests find all changes but one.
+func TestMutate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles a module")
+	}
+	t.Chdir(t.TempDir())
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module p\n\ngo 1.26\n")
+	write("p.go", "package p\n\nfunc limit(n int) int {\n\tif n > 3 {\n\t\tn = 3\n\t}\n\treturn n\n}\n\nfunc unused(n *int) { *n = 1 }\n")
+	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 || limit(9) != 3 {\n\t\tt.Fatal()\n\t}\n}\n")
+	run := func(equivalent string) bool {
+		t.Helper()
+		write("equivalent.txt", equivalent)
+		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute}, []string{"p.go"}, "equivalent.txt", "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	const same, unused = "p.go limit: >= for > in n > 3\n\t3 stays 3\n", "p.go unused: leave out *n = 1\n\tno caller\n"
+	if run(same) {
+		t.Error("a change that no test finds is accepted, though it is not listed")
+	}
+	if !run(same + unused) {
+		t.Error("changes that are listed are not accepted")
+	}
+	if run(same + unused + "p.go limit: negate n > 3\n\tnot true\n") {
+		t.Error("a change that is found is accepted as equivalent")
+	}
+}
+
+func TestReadEquivalent(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "list")
+	for content, want := range map[string]string{
+		"# words\n\na: x\nb: y\n\twhy\n\tmore\nc: z\n\twhy\n": "a: x|b: y|c: z",
+		"a: x\n": "gives no reason for a: x",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		changes, err := readEquivalent(path)
+		if err != nil {
+			changes = []string{err.Error()}
+		}
+		if got := strings.Join(changes, "|"); !strings.HasSuffix(got, want) {
+			t.Errorf("%q: %s, want %s", content, got, want)
+		}
+	}
+}
+
+// The list names changes that exist: a rule that is written differently may need another reason.
+func TestListIsUpToDate(t *testing.T) {
+	t.Parallel()
+	equivalent, err := readEquivalent("equivalent.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("../rules/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			known[m.String()] = true
+		}
+	}
+	for _, change := range equivalent {
+		if !known[change] {
+			t.Errorf("there is no change %q any more", change)
+		}
 	}
 }

@@ -1,64 +1,187 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/calldibs/dibs/internal/overlay"
 )
 
-// runner runs the tests with a changed file.
+// variable has the number of the mutant that runs; traceVariable a file for the numbers of those
+// that a test has reached.
+const (
+	variable      = "DIBS_MUTANT"
+	traceVariable = "DIBS_MUTANT_TRACE"
+)
+
+// memory is how much address space a test may have, in KiB: a mutant may make a list without end.
+const memory = 8 << 20
+
+// runner runs tests that have all mutants in them.
 type runner struct {
-	packages []string
+	packages []string // the nearest first
 	timeout  time.Duration
+
+	programs []program
 }
 
-// try reports whether the tests fail with the change, or without any if it is nil.
-func (r runner) try(ctx context.Context, m *mutant) (killed bool, output []byte, err error) {
-	args := []string{"test", "-count=1", "-failfast", "-vet=off", "-timeout=" + r.timeout.String()}
-	if m != nil {
-		dir, err := os.MkdirTemp("", "mutate")
-		if err != nil {
-			return false, nil, err
-		}
-		defer os.RemoveAll(dir)
-		overlay, err := m.overlay(dir)
-		if err != nil {
-			return false, nil, err
-		}
-		args = append(args, "-overlay="+overlay)
+// program is the tests of a package.
+type program struct {
+	pkg, path string
+	tests     []test // the quickest first
+}
+
+// test is a test function, and the mutants that it reaches.
+type test struct {
+	name    string
+	took    time.Duration
+	reaches map[int]bool
+}
+
+// build compiles the tests of the packages with the changed files, and runs each test once without a
+// mutant: it must pass, and tells which mutants it reaches. The programs are made in folder.
+func (r *runner) build(ctx context.Context, folder string, changed map[string][]byte) error {
+	list, err := overlay.Write(folder, changed)
+	if err != nil {
+		return err
 	}
-	// go test itself ends a hanging test; this timeout is for one that it cannot end.
-	limited, cancel := context.WithTimeout(ctx, 2*r.timeout+time.Minute)
+	for _, pkg := range r.packages {
+		p := program{pkg: pkg, path: filepath.Join(folder, strings.ReplaceAll(pkg, "/", "_")+".test")}
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+list, "-o", p.path, pkg)
+		if output, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", pkg, err, output)
+		}
+		if err := r.traceTests(ctx, &p); err != nil {
+			return err
+		}
+		r.programs = append(r.programs, p)
+	}
+	return nil
+}
+
+// traceTests finds the tests of a program, and what they reach.
+func (r *runner) traceTests(ctx context.Context, p *program) error {
+	output, err := exec.CommandContext(ctx, p.path, "-test.list=^Test").Output()
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(string(output)) {
+		t := test{name: name, reaches: make(map[int]bool)}
+		trace := p.path + ".trace"
+		if err := os.WriteFile(trace, nil, 0o600); err != nil {
+			return err
+		}
+		begin := time.Now()
+		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace)
+		if err != nil {
+			return err
+		}
+		if failed { // otherwise it would find every mutant
+			return fmt.Errorf("%s of %s fails without a change:\n%s", name, p.pkg, output)
+		}
+		t.took = time.Since(begin)
+		numbers, err := os.ReadFile(trace)
+		if err != nil {
+			return err
+		}
+		for _, text := range strings.Fields(string(numbers)) {
+			k, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			t.reaches[k] = true
+		}
+		p.tests = append(p.tests, t)
+	}
+	slices.SortStableFunc(p.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+	return nil
+}
+
+// withHelpers adds the helpers to the changed files of each package.
+func withHelpers(changed map[string][]byte) error {
+	packages := make(map[string][]byte)
+	for path, source := range changed {
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, source, parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		packages[filepath.Join(filepath.Dir(path), "mutant_helpers.go")] = helperSource(parsed.Name.Name)
+	}
+	maps.Copy(changed, packages)
+	return nil
+}
+
+// few is how many tests are tried before all others that reach a mutant.
+const few = 6
+
+// try runs the tests that reach a mutant, and reports whether one fails: package by package, the
+// quickest tests first.
+func (r *runner) try(ctx context.Context, number int) (killed bool, output []byte, err error) {
+	for _, p := range r.programs {
+		var names []string
+		for _, t := range p.tests {
+			if t.reaches[number] {
+				names = append(names, t.name)
+			}
+		}
+		for _, some := range [][]string{names[:min(few, len(names))], names[min(few, len(names)):]} {
+			if len(some) == 0 {
+				continue
+			}
+			killed, output, err = r.run(ctx, p, some, variable+"="+strconv.Itoa(number))
+			if killed || err != nil {
+				return killed, output, err
+			}
+		}
+	}
+	return false, nil, nil
+}
+
+func (r *runner) run(ctx context.Context, p program, tests []string, env string) (failed bool, output []byte, err error) {
+	// The test itself ends after the timeout; this one is for a test that cannot.
+	limited, cancel := context.WithTimeout(ctx, 2*r.timeout)
 	defer cancel()
-	output, err = exec.CommandContext(limited, "go", append(args, r.packages...)...).CombinedOutput()
+	command := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, memory),
+		p.path, "-test.failfast", "-test.short", "-test.timeout="+r.timeout.String(), "-test.run=^("+strings.Join(tests, "|")+")$")
+	command.Dir = p.pkg
+	command.Env = append(os.Environ(), env)
+	command.WaitDelay = time.Second
+	all := &untilFailure{fail: cancel}
+	command.Stdout, command.Stderr = all, all
+	err = command.Run()
 	if ctx.Err() != nil {
-		return false, output, ctx.Err()
+		return false, all.Bytes(), ctx.Err()
 	}
-	if _, failed := errors.AsType[*exec.ExitError](err); failed {
-		return true, output, nil
+	if _, exited := errors.AsType[*exec.ExitError](err); exited || limited.Err() != nil {
+		return true, all.Bytes(), nil
 	}
-	return false, output, err
+	return false, all.Bytes(), err
 }
 
-// overlay writes what go build needs to see the changed file in place of the real
-// one, and returns its path.
-func (m *mutant) overlay(dir string) (string, error) {
-	original, err := filepath.Abs(m.path)
-	if err != nil {
-		return "", err
+// untilFailure is the output of tests. It ends them with the first failure: parallel tests would all
+// run, in spite of -failfast.
+type untilFailure struct {
+	bytes.Buffer
+	fail func()
+}
+
+func (u *untilFailure) Write(p []byte) (int, error) {
+	n, err := u.Buffer.Write(p)
+	if bytes.Contains(u.Bytes(), []byte("--- FAIL:")) {
+		u.fail()
 	}
-	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, m.source, 0o600); err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, data, 0o600)
+	return n, err
 }

@@ -149,6 +149,19 @@ func TestBadTTL(t *testing.T) {
 	}
 }
 
+// A token is compared as a whole: one that begins or ends like it is another token.
+func TestEveryCharacterOfATokenCounts(t *testing.T) {
+	t.Parallel()
+	f := inputFixture(t)
+	const token = "a-token-that-is-quite-long-0123456789"
+	hold := f.One(coretest.Reserve("slug", "guarded", token))
+	for _, other := range []string{token[:16], token[:len(token)-1], token + "0", token[:len(token)-1] + "8", "b" + token[1:], token[1:]} {
+		f.Refused(dibs.ErrLost, dibs.Confirm{ID: hold.ID, Token: other, Entity: coretest.User3})
+		f.Refused(dibs.ErrNameTaken, coretest.Reserve("slug", "guarded", other))
+	}
+	f.Must(dibs.Confirm{ID: hold.ID, Token: token, Entity: coretest.User3})
+}
+
 func TestBadToken(t *testing.T) {
 	t.Parallel()
 	f := inputFixture(t)

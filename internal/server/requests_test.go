@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -202,29 +203,42 @@ func inUse() uint64 {
 	return stats.HeapAlloc
 }
 
+// fuzzedEngines are the engines that TestRequests can have.
+var fuzzedEngines = map[string]engine{"memory": inMemory, "sqlite": onSQLite, "postgres": onPostgres}
+
 // TestRequests sends thousands of valid and odd requests: as many as the variable REQUESTS says,
-// others for another SEED. It runs alone, because it measures.
+// others for another SEED, to servers on the ENGINES. It runs alone, because it measures.
 func TestRequests(t *testing.T) {
 	requests, seed := fromEnv(t, "REQUESTS", 3600), fromEnv(t, "SEED", 1)
 	if testing.Short() {
 		requests /= 4
 	}
-	for _, c := range []struct {
+	type run struct {
 		name string
 		engine
 		keys bool
-	}{{"memory", inMemory, false}, {"memory with keys", inMemory, true}, {"sqlite", onSQLite, false}, {"sqlite with keys", onSQLite, true}} {
+	}
+	var runs []run
+	for name := range strings.SplitSeq(cmp.Or(os.Getenv("ENGINES"), "memory,sqlite"), ",") {
+		e, ok := fuzzedEngines[name]
+		if !ok {
+			t.Fatalf("ENGINES has %q, and these exist: %v", name, slices.Sorted(maps.Keys(fuzzedEngines)))
+		}
+		runs = append(runs, run{name, e, false}, run{name + " with keys", e, true})
+	}
+	requests /= len(runs)
+	for _, c := range runs {
 		t.Run(c.name, func(t *testing.T) {
 			f := startFuzzing(t, c.engine, c.keys)
 			start, half, goroutines, failed := time.Now(), uint64(0), 0, 0
-			for i := range requests / 4 {
+			for i := range requests {
 				if err := f.one(t, newDice(uint64(seed)<<32+uint64(i), nil)); err != nil {
 					t.Errorf("request %d of seed %d: %v", i, seed, err)
 					if failed++; failed == 5 {
 						t.FailNow()
 					}
 				}
-				if i == requests/8 {
+				if i == requests/2 {
 					half, goroutines = inUse(), runtime.NumGoroutine()
 				}
 			}
@@ -240,7 +254,7 @@ func TestRequests(t *testing.T) {
 			if f.lost > f.sent/100 {
 				t.Errorf("%d of %d answers were lost", f.lost, f.sent)
 			}
-			f.wantDepth(t, requests/4)
+			f.wantDepth(t, requests)
 		})
 	}
 }

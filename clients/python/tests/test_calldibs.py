@@ -361,6 +361,21 @@ class BadDays(Case):
         behind._http._attempt = last
         self.assertIn("cannot be reached", self.refused("OUTCOME_UNKNOWN", lambda: behind.reserve("slug", fresh())).detail)
 
+    def test_a_busy_server_is_asked_again_when_it_says(self):
+        client, asked = Dibs(server.url), []
+        attempt = client._http._attempt
+
+        def busy_once(*arguments):
+            asked.append(time.monotonic())
+            if len(asked) > 1:
+                return attempt(*arguments)
+            return 503, {"Retry-After": "1"}, b'{"code": "UNAVAILABLE", "detail": "the server is overloaded: nothing happened", "status": 503}'
+
+        client._http._attempt = busy_once
+        client.stats()
+        self.assertEqual(len(asked), 2)
+        self.assertGreaterEqual(asked[1] - asked[0], 1)
+
     def test_not_a_server(self):
         for url in ("localhost:8080", "ftp://host", ""):
             with self.assertRaisesRegex(ValueError, "not the URL"):

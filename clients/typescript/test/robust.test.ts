@@ -86,6 +86,22 @@ test("a call that was sent once stays unknown when the server is gone", async ()
   assert.ok(calls > 1);
 });
 
+test("a server that is busy is asked again when it says", async () => {
+  const asked: number[] = [];
+  const busy = { code: "UNAVAILABLE", detail: "the server is overloaded: nothing happened", title: "Unavailable", status: 503, type: "urn:dibs:problem:unavailable" };
+  const dibs = new Dibs({
+    url: real.url,
+    fetch: async (...args) => {
+      asked.push(performance.now());
+      if (asked.length > 1) return fetch(...args);
+      return new Response(JSON.stringify(busy), { status: 503, headers: { "content-type": "application/problem+json", "retry-after": "1" } });
+    },
+  });
+  await dibs.stats();
+  assert.equal(asked.length, 2);
+  assert.ok(asked[1]! - asked[0]! >= 990, `asked again after ${asked[1]! - asked[0]!} ms`);
+});
+
 test("another server answers", async () => {
   const pages = createServer((_, answer) => { answer.setHeader("content-type", "text/html"); answer.end("<h1>hello</h1>"); });
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// target is a fuzz target.
+type target struct {
+	pkg  string // its folder, such as "internal/wire"; "." is the root
+	name string
+}
+
+func (t target) String() string { return t.pkg + " " + t.name }
+
+// find returns the fuzz targets of the module at a folder, in order. Folders with a module of their
+// own do not belong to it.
+func find(root string) (targets []target, err error) {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			name := entry.Name()
+			_, missing := os.Stat(filepath.Join(path, "go.mod"))
+			if path != root && (missing == nil || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(path))
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
+				targets = append(targets, target{filepath.ToSlash(folder), fn.Name.Name})
+			}
+		}
+		return err
+	})
+	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name)) })
+	return targets, err
+}
+
+// result is what came of a target.
+type result struct {
+	target
+	took        time.Duration
+	executions  int
+	interesting int // inputs that reached new code
+	ok          bool
+	output      string
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("%-50s %12d executions, %4d new inputs, %5.0f s: %s", r.target, r.executions, r.interesting, r.took.Seconds(), r.verdict())
+}
+
+func (r result) verdict() string {
+	if r.ok {
+		return "nothing found"
+	}
+	return "FAILED"
+}
+
+// fuzz runs the target.
+func (t target) fuzz(ctx context.Context, each time.Duration, parallel int) result {
+	begin := time.Now()
+	command := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+each.String(),
+		"-fuzzminimizetime=10x", "-parallel="+strconv.Itoa(parallel), "-timeout=0", "./"+t.pkg)
+	output, err := command.CombinedOutput()
+	r := result{target: t, took: time.Since(begin), ok: err == nil, output: string(output)}
+	r.executions, r.interesting = progress(r.output)
+	return r
+}
+
+// last is a line of go test about the progress of a target.
+var last = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
+
+// progress returns the executions and new inputs of the last such line.
+func progress(output string) (executions, interesting int) {
+	lines := last.FindAllStringSubmatch(output, -1)
+	if len(lines) == 0 {
+		return 0, 0
+	}
+	line := lines[len(lines)-1]
+	executions, _ = strconv.Atoi(line[1])
+	interesting, _ = strconv.Atoi(line[2])
+	return executions, interesting
+}
+
+// maxKept is the size of the largest input that is kept, in bytes.
+const maxKept = 2048
+
+// keep copies inputs of the target from the cache of go test to testdata/fuzz, until there are n. It
+// takes short and long ones.
+func (t target) keep(ctx context.Context, n int) error {
+	cached, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output()
+	if err != nil {
+		return err
+	}
+	module, err := exec.CommandContext(ctx, "go", "list", "./"+t.pkg).Output()
+	if err != nil {
+		return err
+	}
+	inputs, err := inputsIn(filepath.Join(strings.TrimSpace(string(cached)), "fuzz", strings.TrimSpace(string(module)), t.name))
+	if err != nil {
+		return err
+	}
+	own := filepath.Join(t.pkg, "testdata", "fuzz", t.name)
+	have, err := inputsIn(own)
+	if err != nil {
+		return err
+	}
+	if n -= len(have); n <= 0 || len(inputs) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		return err
+	}
+	for i := range min(n, len(inputs)) {
+		from := inputs[i*len(inputs)/min(n, len(inputs))]
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(own, filepath.Base(from)), data, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputsIn returns the inputs in a folder that are not too large, the smallest first. A folder that
+// does not exist has none.
+func inputsIn(folder string) (paths []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	sizes := make(map[string]int64)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			return nil, err
+		}
+		if path := filepath.Join(folder, entry.Name()); info.Size() <= maxKept {
+			sizes[path] = info.Size()
+			paths = append(paths, path)
+		}
+	}
+	slices.SortStableFunc(paths, func(a, b string) int { return cmp.Compare(sizes[a], sizes[b]) })
+	return paths, nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// bug is a change that breaks something, and the test that must notice. bugs.toml describes the
+// fields.
+type bug struct {
+	File    string
+	Old     string
+	New     string
+	Bug     string
+	Package string
+	Test    string
+}
+
+func (b bug) String() string { return fmt.Sprintf("%s: %s", b.File, b.Bug) }
+
+func readBugs(list string) ([]bug, error) {
+	data, err := os.ReadFile(list)
+	if err != nil {
+		return nil, err
+	}
+	var content struct{ Bug []bug }
+	decoder := toml.NewDecoder(strings.NewReader(string(data)))
+	if err := decoder.DisallowUnknownFields().Decode(&content); err != nil {
+		return nil, fmt.Errorf("%s: %w", list, err)
+	}
+	return content.Bug, nil
+}
+
+// plant returns the file with the bug.
+func (b bug) plant(root string) ([]byte, error) {
+	data, err := os.ReadFile(path.Join(root, b.File))
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(data), b.Old); n != 1 {
+		return nil, fmt.Errorf("%s has %d times the text %q, want once: change bugs.toml with the code", b.File, n, b.Old)
+	}
+	if b.New == b.Old {
+		return nil, fmt.Errorf("%s: the text %q is not changed", b.File, b.Old)
+	}
+	return []byte(strings.Replace(string(data), b.Old, b.New, 1)), nil
+}
+
+// begins and ends are around the list on the page.
+const (
+	begins = "<!-- planted bugs: written by make planted -->\n"
+	ends   = "<!-- end of planted bugs -->\n"
+)
+
+// writePage writes the list into the page.
+func writePage(page, list string) error {
+	bugs, err := readBugs(list)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, begun := strings.Cut(string(old), begins)
+	_, after, ended := strings.Cut(rest, ends)
+	if !begun || !ended {
+		return fmt.Errorf("%s has no place for the list: %s", page, begins+ends)
+	}
+	return os.WriteFile(page, []byte(before+begins+table(bugs)+ends+after), 0o644)
+}
+
+// table returns the bugs as a table of Markdown.
+func table(bugs []bug) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%d bugs:\n\n| file | bug | found by |\n|---|---|---|\n", len(bugs))
+	for _, bug := range bugs {
+		test := "`" + bug.Test + "`"
+		if bug.Package != path.Dir(bug.File) && !strings.HasPrefix(bug.Package, "clients/") {
+			test = "`" + bug.Package + "`: " + test
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", bug.File, bug.Bug, test)
+	}
+	b.WriteString("\n")
+	return b.String()
+}

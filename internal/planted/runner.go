@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/calldibs/dibs/internal/overlay"
+)
+
+// runner runs single tests, with a bug or without.
+type runner struct {
+	folder  string // for everything that it makes
+	timeout time.Duration
+
+	mu     sync.Mutex
+	sound  map[string]func() error // by test: whether it passes without a bug
+	binary func() (string, error)
+}
+
+// check returns why the named test does not find the bug, or nil if it does.
+func (r *runner) check(ctx context.Context, b bug) error {
+	content, err := b.plant(".")
+	if err != nil {
+		return err
+	}
+	if err := r.passes(ctx, b)(); err != nil {
+		return fmt.Errorf("%s fails without the bug: %w", b.Test, err)
+	}
+	failed, err := r.run(ctx, b, content)
+	if err == nil && !failed {
+		err = fmt.Errorf("%s passes", b.Test)
+	}
+	return err
+}
+
+// passes returns a function that runs the bug's test without the bug, once for all bugs.
+func (r *runner) passes(ctx context.Context, b bug) func() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := b.Package + " " + b.Test
+	if r.sound == nil {
+		r.sound = make(map[string]func() error)
+	}
+	if r.sound[key] == nil {
+		r.sound[key] = sync.OnceValue(func() error {
+			failed, err := r.run(ctx, b, nil)
+			if failed {
+				err = errors.New("it must pass")
+			}
+			return err
+		})
+	}
+	return r.sound[key]
+}
+
+// run runs the bug's test, with the changed file if there is one. An error means that the test did
+// not run.
+func (r *runner) run(ctx context.Context, b bug, content []byte) (failed bool, err error) {
+	folder, err := os.MkdirTemp(r.folder, "")
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*r.timeout)
+	defer cancel()
+	switch {
+	case strings.HasPrefix(b.Package, "clients/typescript"):
+		return r.runNode(ctx, b, content, folder)
+	case strings.HasPrefix(b.Package, "clients/python"):
+		return r.runPython(ctx, b, content, folder)
+	default:
+		return r.runGo(ctx, b, content, folder)
+	}
+}
+
+func (r *runner) runGo(ctx context.Context, b bug, content []byte, folder string) (failed bool, err error) {
+	args := []string{"test", "-vet=off", "-v", "-timeout=" + r.timeout.String(), "-run=" + pattern(b.Test)}
+	if content != nil {
+		list, err := overlay.Write(folder, map[string][]byte{b.File: content})
+		if err != nil {
+			return false, err
+		}
+		args = append(args, "-count=1", "-overlay="+list)
+	}
+	output, failed, err := execute(ctx, ".", nil, "go", append(args, "./"+b.Package)...)
+	top, _, _ := strings.Cut(b.Test, "/")
+	switch {
+	case err != nil:
+		return false, err
+	case failed && !bytes.Contains(output, []byte("=== RUN   "+top+"\n")):
+		return false, fmt.Errorf("it does not compile:\n%s", output)
+	case !failed && !bytes.Contains(output, []byte("--- PASS: "+b.Test)):
+		return false, fmt.Errorf("there is no such test:\n%s", output)
+	case bytes.Contains(output, []byte("panic: test timed out")):
+		return false, errors.New("the test does not end")
+	}
+	return failed, nil
+}
+
+// pattern matches a test and nothing else.
+func pattern(test string) string {
+	parts := strings.Split(test, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// runNode compiles a copy of the client, and runs a test whose name is its file and its title.
+func (r *runner) runNode(ctx context.Context, b bug, content []byte, folder string) (failed bool, err error) {
+	own, err := copyClient(b, content, folder)
+	if err != nil {
+		return false, err
+	}
+	modules, err := filepath.Abs(filepath.Join(b.Package, "node_modules"))
+	if err == nil {
+		err = os.Symlink(modules, filepath.Join(own, "node_modules"))
+	}
+	if err != nil {
+		return false, err
+	}
+	output, failed, err := execute(ctx, own, nil, filepath.Join(modules, ".bin", "tsc"), "-p", "tsconfig.test.json")
+	if err != nil || failed {
+		return false, errors.Join(err, fmt.Errorf("it does not compile (run npm ci in %s first):\n%s", b.Package, output))
+	}
+	file, title, _ := strings.Cut(b.Test, ": ")
+	return r.runWithServer(ctx, own, "# pass 1\n", "node", "--test", "--test-reporter=tap",
+		"--test-name-pattern=^"+regexp.QuoteMeta(title)+"$", "build/test/"+file+".test.js")
+}
+
+// runPython runs a test of a copy of the client.
+func (r *runner) runPython(ctx context.Context, b bug, content []byte, folder string) (failed bool, err error) {
+	own, err := copyClient(b, content, folder)
+	if err != nil {
+		return false, err
+	}
+	python := os.Getenv("PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if output, failed, err := execute(ctx, own, nil, python, "-m", "py_compile", filepath.Base(b.File)); err != nil || failed {
+		return false, errors.Join(err, fmt.Errorf("it does not compile:\n%s", output))
+	}
+	return r.runWithServer(ctx, filepath.Join(own, "tests"), "\nOK\n", python, "-m", "unittest", b.Test)
+}
+
+// copyClient copies a client, with the changed file if there is one.
+func copyClient(b bug, content []byte, folder string) (own string, err error) {
+	own = filepath.Join(folder, b.Package)
+	err = filepath.WalkDir(b.Package, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(folder, path)
+		if entry.IsDir() {
+			switch entry.Name() {
+			case "node_modules", "build", "dist", "__pycache__":
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(to, 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if path == filepath.FromSlash(b.File) && content != nil {
+			data = content
+		}
+		return os.WriteFile(to, data, 0o644)
+	})
+	return own, err
+}
+
+// runWithServer runs a test that starts servers. Its output tells that it ran: "passed" is in it if it
+// passed.
+func (r *runner) runWithServer(ctx context.Context, folder, passed, program string, args ...string) (failed bool, err error) {
+	binary, err := r.dibs(ctx)
+	if err != nil {
+		return false, err
+	}
+	output, failed, err := execute(ctx, folder, []string{"DIBS_BINARY=" + binary}, program, args...)
+	if err == nil && !failed && !bytes.Contains(output, []byte(passed)) {
+		err = fmt.Errorf("there is no such test:\n%s", output)
+	}
+	return failed, err
+}
+
+// dibs returns the server that the clients' tests start.
+func (r *runner) dibs(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	if r.binary == nil {
+		r.binary = sync.OnceValues(func() (string, error) {
+			binary, err := filepath.Abs(filepath.Join(r.folder, "dibs"))
+			if err != nil {
+				return "", err
+			}
+			output, failed, err := execute(ctx, ".", nil, "go", "build", "-o", binary, "./cmd/dibs")
+			if failed {
+				err = fmt.Errorf("the server does not compile:\n%s", output)
+			}
+			return binary, err
+		})
+	}
+	build := r.binary
+	r.mu.Unlock()
+	return build()
+}
+
+// execute runs a program and reports whether it failed. An error means that it did not run to its
+// end.
+func execute(ctx context.Context, folder string, env []string, program string, args ...string) (output []byte, failed bool, err error) {
+	command := exec.CommandContext(ctx, program, args...)
+	command.Dir, command.Env = folder, append(os.Environ(), env...)
+	command.WaitDelay = time.Second
+	output, err = command.CombinedOutput()
+	if ctx.Err() != nil {
+		return output, false, fmt.Errorf("%s did not end: %w", program, ctx.Err())
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); exited {
+		return output, true, nil
+	}
+	return output, false, err
+}
