@@ -21,7 +21,7 @@ var (
 	// ErrOlderLayout is returned for data of an older version of Dibs, in a layout that this one
 	// does not read.
 	ErrOlderLayout = errors.New("etcdstore: an older version of Dibs has written the data under this prefix, in a layout that this version does not read: " +
-		"go on with that version, or choose an empty prefix and claim the names again there")
+		"dump it with that version (dibs dump), and load the archive with this one (dibs load) into an empty prefix")
 
 	// ErrForeignKeys is returned for a prefix with keys of another program.
 	ErrForeignKeys = errors.New("etcdstore: the prefix has keys that do not belong to a registry: choose another one")

@@ -72,6 +72,7 @@ func (s *session) whoHeld() *cobra.Command {
 type feedFlags struct {
 	dibs.FeedQuery
 	kinds  []string
+	actor  string
 	last   int
 	since  time.Time
 	follow bool
@@ -105,6 +106,7 @@ func (s *session) events() *cobra.Command {
 	timeVar(cmd, &f.since, "since", "begin at this time: 2026-03-01, or with a time of day")
 	s.namespaceVar(cmd, &f.Namespace, "only names of this `namespace`")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
+	flags.StringVar(&f.actor, "actor", "", "only changes by this `caller`, such as the name of an API key")
 	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
 	flags.IntVar(&f.last, "last", 0, "only the last so `many`, at most 1,000; it reads the whole feed")
 	f.given = flags.Changed
@@ -144,10 +146,13 @@ func (f *feedFlags) check() error {
 // maxLast is how many events --last can show.
 const maxLast = 1000
 
-// wants reports whether an event is of a selected kind.
+// wants reports whether an event is selected.
 func (f *feedFlags) wants(e dibs.Event) bool {
-	return len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))
+	return (len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))) && (f.actor == "" || e.Actor == f.actor)
 }
+
+// wantsAll reports whether every event is selected.
+func (f *feedFlags) wantsAll() bool { return len(f.kinds) == 0 && f.actor == "" }
 
 // read returns the selected events, and the cursor behind them. It fills the page even if few of
 // many events are selected. The feed can only be read forwards, so the last ones are those that are
@@ -159,7 +164,7 @@ func (f *feedFlags) read(ctx context.Context, registry *dibs.Registry) (events [
 	} else if f.follow {
 		return nil, query.After, nil
 	}
-	if f.last > 0 || len(f.kinds) > 0 {
+	if f.last > 0 || !f.wantsAll() {
 		query.Limit = maxLast
 	}
 	for {
@@ -173,7 +178,7 @@ func (f *feedFlags) read(ctx context.Context, registry *dibs.Registry) (events [
 			events = slices.Delete(events, 0, max(0, len(events)-limit))
 		case len(events) >= limit:
 			return events[:limit], events[limit-1].Cursor, nil
-		case len(f.kinds) == 0:
+		case f.wantsAll():
 			query.Limit = limit - len(events)
 		}
 		if query.After = page.Next; !page.More {

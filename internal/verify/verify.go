@@ -167,7 +167,7 @@ func newChecker(ctx context.Context, now dibs.Instant, options Options) *checker
 
 // find reports a finding of a check.
 func (c *checker) find(check *Check, f Finding) {
-	f.Check, f.Advice = check.ID, check.Advice
+	f.Check, f.Advice, f.Urgent = check.ID, check.Advice, check.Urgent
 	c.report.Findings++
 	c.report.ByCheck[check.ID]++
 	if c.Found != nil && c.failed == nil {
