@@ -229,3 +229,23 @@ func TestMap(t *testing.T) {
 		}
 	}
 }
+
+// Each decision has a number of its own, the same in its heading and in the name of its file.
+func TestDecisionsAreNumbered(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(root, "docs/decisions/*.md"))
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("found only %d decisions, %v", len(pages), err)
+	}
+	known := make(map[string]string)
+	for _, page := range pages {
+		number, _, _ := strings.Cut(filepath.Base(page), "-")
+		if other := known[number]; other != "" {
+			t.Errorf("%s and %s have the same number", other, page)
+		}
+		known[number] = page
+		if heading := "# " + strings.TrimLeft(number, "0") + ". "; !strings.HasPrefix(outsideOfBlocks(t, page), heading) {
+			t.Errorf("%s does not begin with %q", page, heading)
+		}
+	}
+}

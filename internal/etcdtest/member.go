@@ -1,5 +1,3 @@
-//go:build unix
-
 package etcdtest
 
 import (
@@ -11,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -165,12 +162,12 @@ func (m *Member) Restart(tb testing.TB) {
 }
 
 // Pause stops the member: it does nothing, but its connections stay open.
-func (m *Member) Pause(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
+func (m *Member) Pause(tb testing.TB) { m.signal(tb, stop) }
 
 // Resume continues a paused member.
-func (m *Member) Resume(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
+func (m *Member) Resume(tb testing.TB) { m.signal(tb, proceed) }
 
-func (m *Member) signal(tb testing.TB, sig syscall.Signal) {
+func (m *Member) signal(tb testing.TB, sig os.Signal) {
 	tb.Helper()
 	if err := m.process.Process.Signal(sig); err != nil {
 		tb.Fatal(err)
