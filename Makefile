@@ -56,9 +56,15 @@ all: lint test
 test: vet test-plain examples clients baselines race
 
 .PHONY: vet
-vet:
+vet: cross
 	$(GO) vet ./...
 	cd internal/etcdtest/member && $(GO) vet ./...
+
+## cross: everything compiles, with its tests, for the other systems of a release
+.PHONY: cross
+cross:
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
 
 ## test-plain: all tests without the race detector, as `go test ./...` runs them
 test-plain: deps

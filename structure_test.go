@@ -64,6 +64,21 @@ func goFolders(t *testing.T, fn func(folder string, files []*ast.File)) {
 	}
 }
 
+// No template is part of a program: templates call methods by name, and the linker then keeps every
+// method of every type, 5 MB of dibs.
+func TestNoTemplates(t *testing.T) {
+	t.Parallel()
+	goFolders(t, func(folder string, files []*ast.File) {
+		for _, file := range files {
+			for _, spec := range file.Imports {
+				if spec.Path.Value == `"text/template"` || spec.Path.Value == `"html/template"` {
+					t.Errorf("%s imports %s", folder, spec.Path.Value)
+				}
+			}
+		}
+	})
+}
+
 func TestEveryFolderHasOnePackageComment(t *testing.T) {
 	t.Parallel()
 	goFolders(t, func(folder string, files []*ast.File) {

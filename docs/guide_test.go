@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,6 +140,9 @@ func (p *guidePage) runBlock(body string, shown block) {
 	p.Helper()
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(body, "\\\n", " ")), "\n")
 	for i, line := range lines {
+		if strings.HasPrefix(line, "dibs serve") && i < len(lines)-1 {
+			p.Errorf("a server keeps its terminal, so the rest of this block never runs:\n%s", body)
+		}
 		if i < len(lines)-1 {
 			p.step(line, block{})
 		} else {
@@ -176,7 +180,22 @@ func (p *guidePage) serveAs(args []string) {
 	p.Helper()
 	p.server = p.command("dibs serve --listen " + strings.TrimPrefix(p.url, "http://") + " " + strings.Join(args, " "))
 	p.server.Stderr = &p.log
-	p.start(p.server, func(out *bufio.Scanner) { readAddress(p.T, out) })
+	p.start(p.server, func(*bufio.Scanner) { p.awaitHealth() })
+}
+
+// awaitHealth waits until the server of the page answers. One with keys does not print its address.
+func (p *guidePage) awaitHealth() {
+	p.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		response, err := http.Get(p.url + "/healthz")
+		if err == nil {
+			_ = response.Body.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			p.Fatalf("the server does not answer: %v\n%s", err, &p.log)
+		}
+	}
 }
 
 // background starts a program that runs until the test ends, and waits for its first line.

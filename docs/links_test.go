@@ -229,3 +229,27 @@ func TestMap(t *testing.T) {
 		}
 	}
 }
+
+// Each decision has a number of its own, the same in its heading and in the name of its file, and is in
+// the list.
+func TestDecisionsAreNumbered(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(root, "docs/decisions/0*.md"))
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("found only %d decisions, %v", len(pages), err)
+	}
+	known, index := make(map[string]string), readText(t, "docs/decisions/README.md")
+	for _, page := range pages {
+		number, _, _ := strings.Cut(filepath.Base(page), "-")
+		if other := known[number]; other != "" {
+			t.Errorf("%s and %s have the same number", other, page)
+		}
+		known[number] = page
+		if heading := "# " + strings.TrimLeft(number, "0") + ". "; !strings.HasPrefix(outsideOfBlocks(t, page), heading) {
+			t.Errorf("%s does not begin with %q", page, heading)
+		}
+		if !strings.Contains(index, "("+filepath.Base(page)+")") {
+			t.Errorf("docs/decisions/README.md does not list %s", page)
+		}
+	}
+}

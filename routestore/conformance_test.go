@@ -1,5 +1,3 @@
-//go:build unix
-
 package routestore_test
 
 import (

@@ -153,9 +153,8 @@ func summary(r figures.Run) string {
 	if bare.Peer == nil || hand.Peer == nil {
 		return ""
 	}
-	return fmt.Sprintf(`**Fast.** Callers share commits. In the last run of `+"`make bench`"+`, 256 callers reserved %s names a second on PostgreSQL, each with
-its history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, and %.1f
-times as many as by hand-written transactions that do the same work. A reservation took %.0f µs of processor, a bare `+"`INSERT`"+` %.0f, the same
-work by hand %.0f. [docs/performance.md](docs/performance.md) says what else was measured, beside what, and where the limit is.
-`, figures.Thousands(ours.Ours.Median), r.Cores, *bare.Ratio, *hand.Ratio, ours.Ours.ProcessorMicros, bare.Peer.ProcessorMicros, hand.Peer.ProcessorMicros)
+	return fmt.Sprintf(`- **Fast**: callers share commits. In the last run of `+"`make bench`"+`, 256 callers reserved %s names a second on PostgreSQL, each with its
+  history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, and %.1f
+  times as many as by hand-written transactions that do the same work. [More](docs/performance.md), and where the limit is.
+`, figures.Thousands(ours.Ours.Median), r.Cores, *bare.Ratio, *hand.Ratio)
 }

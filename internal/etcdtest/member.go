@@ -1,5 +1,3 @@
-//go:build unix
-
 package etcdtest
 
 import (
@@ -11,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/calldibs/dibs/internal/harness"
@@ -162,12 +159,12 @@ func (m *Member) Restart(tb harness.TB) {
 }
 
 // Pause stops the member: it does nothing, but its connections stay open.
-func (m *Member) Pause(tb harness.TB) { m.signal(tb, syscall.SIGSTOP) }
+func (m *Member) Pause(tb harness.TB) { m.signal(tb, stop) }
 
 // Resume continues a paused member.
-func (m *Member) Resume(tb harness.TB) { m.signal(tb, syscall.SIGCONT) }
+func (m *Member) Resume(tb harness.TB) { m.signal(tb, proceed) }
 
-func (m *Member) signal(tb harness.TB, sig syscall.Signal) {
+func (m *Member) signal(tb harness.TB, sig os.Signal) {
 	tb.Helper()
 	if err := m.process.Process.Signal(sig); err != nil {
 		tb.Fatal(err)

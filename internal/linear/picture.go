@@ -4,11 +4,13 @@ import (
 	"cmp"
 	_ "embed" // for the page
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -42,8 +44,6 @@ func (h *history) explain(folder string) *Violation {
 
 //go:embed picture.html
 var pictureText string
-
-var picturePage = template.Must(template.New("picture").Parse(pictureText))
 
 // drawing is a history as a picture: a lane for each client, and a bar for each operation. Sizes
 // are in pixels.
@@ -154,4 +154,38 @@ func classOf(o Op, a Answer) string {
 	return "change"
 }
 
-func (d drawing) write(w io.Writer) error { return picturePage.Execute(w, d) }
+// write fills the page in. It is no template, because the linker would then keep every method of every
+// type in dibs.
+func (d drawing) write(w io.Writer) error {
+	var lanes, bars, rows strings.Builder
+	for _, l := range d.Lanes {
+		fmt.Fprintf(&lanes, `<text x="0" y="%[1]d" dy="17">%[2]s</text><line x1="100" x2="%[3]d" y1="%[1]d" y2="%[1]d" transform="translate(0 34)"/>`+"\n",
+			l.Y, html.EscapeString(l.Client), d.Width)
+	}
+	for _, r := range d.Rows {
+		bars.WriteString(r.bar())
+		rows.WriteString(r.line())
+	}
+	_, err := strings.NewReplacer(
+		"{SEED}", strconv.FormatUint(d.Seed, 10), "{NAMESPACE}", html.EscapeString(d.Namespace), "{SHOWN}", strconv.Itoa(len(d.Rows)),
+		"{RECORDED}", strconv.Itoa(d.Recorded), "{CULPRIT}", html.EscapeString(d.Culprit),
+		"{WIDTH}", strconv.Itoa(d.Width), "{HEIGHT}", strconv.Itoa(d.Height),
+		"{LANES}\n", lanes.String(), "{BARS}\n", bars.String(), "{ROWS}\n", rows.String(),
+	).WriteString(w, pictureText)
+	return err
+}
+
+func (r row) bar() string {
+	return fmt.Sprintf(`<g><title>%[1]d. %[2]s: %[3]s</title><rect class="bar %[4]s" x="%[5]d" y="%[6]d" width="%[7]d" height="24"/>`+
+		`<text x="%[5]d" y="%[6]d" dx="5" dy="17">%[1]d</text></g>`+"\n",
+		r.Number, html.EscapeString(r.Input), html.EscapeString(r.Output), r.Class, r.X, r.Y, r.Length)
+}
+
+func (r row) line() string {
+	to := "…"
+	if r.Class != "unknown" {
+		to = fmt.Sprintf("%.3f ms", r.To)
+	}
+	return fmt.Sprintf(`<tr class="%s"><td class="number">%d</td><td class="time">%.3f ms</td><td class="time">%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`+"\n",
+		r.Class, r.Number, r.From, to, html.EscapeString(r.Client), html.EscapeString(r.Input), html.EscapeString(r.Output))
+}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package pgtest
 
 import (
@@ -145,7 +143,7 @@ func (c *Cluster) Kill(tb harness.TB) {
 	err := await("PostgreSQL's processes are gone", func() (bool, error) {
 		backends := processesIn(c.home.data())
 		for _, pid := range backends {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+			_ = kill(pid) // it may have ended by itself
 		}
 		return len(backends) == 0, nil
 	})

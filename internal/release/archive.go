@@ -46,6 +46,10 @@ func (r *release) entries(t target, notices []byte) ([]entry, error) {
 		{"", "SECURITY.md"},
 		{"", "dibs.sample.toml"},
 		{"docs/", "docs/*.md"},
+		{"docs/howto/", "docs/howto/*.md"},
+		{"docs/decisions/", "docs/decisions/*.md"},
+		{"docs/images/", "docs/images/*"},
+		{"docs/charts/", "docs/charts/*"},
 		{"man/", filepath.Join(r.work, "man", "*")},
 		{"completions/", filepath.Join(r.work, "completions", "*")},
 	}
