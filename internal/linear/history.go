@@ -23,7 +23,7 @@ type history struct {
 
 	reading int64 // when the final reads began, in nanoseconds
 
-	nothing int // commands that did not happen
+	nothing int // commands that did not happen, and reads without an answer
 	lost    int // commands with an unknown outcome
 }
 
@@ -56,12 +56,11 @@ func (h *history) act(ctx context.Context, i int) {
 		o := h.next(random)
 		h.mu.Lock()
 		h.proof(&o, h.holders, random)
-		lost := h.lost
 		h.mu.Unlock()
-		if lost >= mostLost {
-			return
-		}
 		for tries := 0; ; tries++ {
+			if h.isLong() {
+				return
+			}
 			answered := h.ask(ctx, i, c, o)
 			if answered || tries == 3 || random.IntN(3) == 0 {
 				break
@@ -72,6 +71,13 @@ func (h *history) act(ctx context.Context, i int) {
 			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // clients have different rhythms
 		}
 	}
+}
+
+// isLong reports whether the history must end.
+func (h *history) isLong() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost >= mostLost
 }
 
 // ask asks once, and records the answer. It reports whether the answer is clear.
@@ -88,7 +94,7 @@ func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 	case err != nil:
 		h.failed = err
 		return true
-	case !happened:
+	case !happened, answer.Lost && o.Verb.reads(): // a read without an answer tells nothing
 		h.nothing++
 		return false
 	case answer.Lost:
