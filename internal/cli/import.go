@@ -97,9 +97,12 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
 	report, err := i.planAndRun(ctx, t)
 	i.progress.end()
+	// What was entered stays, also after an error, except that an interrupted command ends at once.
+	if closed := t.end(i.begun && ctx.Err() == nil); closed != nil || t.publish != nil && ctx.Err() != nil {
+		i.begun, err = false, cmp.Or(err, closed)
+	}
 	_, unclear := errors.AsType[*dibsimport.MappingError](err)
 	switch {
 	case errors.Is(err, dibsimport.ErrRefused):
@@ -436,7 +439,15 @@ func (i *importing) advice() string {
 type importTarget struct {
 	registry *dibs.Registry
 	scratch  func() (*dibsimport.Scratch, error)
-	close    func()
+	publish  func() // if the store is a new file, which no other process sees before that; else nil
+}
+
+// end closes the target. A new file is published, or removed.
+func (t *importTarget) end(publish bool) error {
+	if publish && t.publish != nil {
+		t.publish()
+	}
+	return t.registry.Close()
 }
 
 func openImportTarget(ctx context.Context, s *session, target Target) (*importTarget, error) {
@@ -445,12 +456,15 @@ func openImportTarget(ctx context.Context, s *session, target Target) (*importTa
 		if err != nil {
 			return nil, err
 		}
-		return &importTarget{registry, func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }, func() { _ = registry.Close() }}, nil
+		return &importTarget{registry: registry, scratch: func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }}, nil
 	}
+	t := new(importTarget)
+	target.Fill = func(publish func()) { t.publish = publish }
 	cfg, store, registry, err := openStore(ctx, target)
 	if err != nil {
 		return nil, err
 	}
-	scratch := func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
-	return &importTarget{registry.As(operator), scratch, func() { _ = registry.Close() }}, nil
+	t.registry = registry.As(operator)
+	t.scratch = func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
+	return t, nil
 }

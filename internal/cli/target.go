@@ -29,6 +29,8 @@ type Target struct {
 	// NewRules applies the checks that policies have by default also to namespaces of Store whose
 	// names were made without them: the command changes the rules.
 	NewRules bool
+	// Fill, if set, fills a Store that is a new file before others see it; see [engine.Layout].
+	Fill func(publish func())
 
 	Server string // the URL of a server
 	Key    string // the key for Server, or a token; empty means none
@@ -183,7 +185,7 @@ func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, 
 	if err != nil {
 		return nil, nil, nil, usage("%w", err)
 	}
-	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true}
+	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true, Fill: target.Fill}
 	if err := target.mustExist(ctx, layout.Addresses()...); err != nil {
 		return nil, nil, nil, err
 	}

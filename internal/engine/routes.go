@@ -35,6 +35,9 @@ type Layout struct {
 	// Incomplete opens also a store that is being filled from an archive.
 	Incomplete bool
 	Logger     *slog.Logger // nil means none
+	// Fill, if set, is for an import into Store. If that is a new SQLite file, it appears when the
+	// store closes, and only after a call of publish; see [sqlitestore.Create]. Without routes only.
+	Fill func(publish func())
 	// Watch, if set, gets each open store, and returns the store to use instead. The name is
 	// empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
@@ -48,7 +51,7 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 	var opening sync.WaitGroup
 	for i, route := range routes {
 		opening.Go(func() {
-			if stores[i], errs[i] = openWhole(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
+			if stores[i], errs[i] = layout.openWhole(ctx, route.Store); errs[i] != nil && len(routes) > 1 {
 				errs[i] = fmt.Errorf("store %q: %w", route.Name, errs[i])
 			}
 		})
@@ -87,7 +90,13 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 }
 
 // openWhole opens a store, and refuses one that is not completely copied yet.
-func openWhole(ctx context.Context, address string) (dibs.Store, error) {
+func (l Layout) openWhole(ctx context.Context, address string) (dibs.Store, error) {
+	if l.Fill != nil && len(l.Routes) == 0 {
+		if store, err := create(ctx, address); err == nil {
+			l.Fill(store.Publish)
+			return store, nil
+		}
+	}
 	store, err := Open(ctx, address)
 	if err != nil {
 		return nil, err
@@ -134,7 +143,7 @@ func (l Layout) Addresses() (addresses []string) {
 // OpenDefaultStore opens the store for what has no scope, such as API keys. It may be one of several
 // stores, but must be the default one.
 func OpenDefaultStore(ctx context.Context, address string) (dibs.Store, error) {
-	store, err := openWhole(ctx, address)
+	store, err := Layout{}.openWhole(ctx, address)
 	if err != nil {
 		return nil, err
 	}
