@@ -139,18 +139,8 @@ func (i *importing) check() error {
 
 // planAndRun makes a plan if that is wanted or needed, and then imports.
 func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dibsimport.Report, err error) {
-	needsPlan := i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip
-	if i.dryRun || needsPlan {
-		scratch, err := t.scratch()
-		if err != nil {
-			return report, err
-		}
-		defer func() { _ = scratch.Close() }()
-		writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
-		report, err = i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
-			return dibsimport.Plan(ctx, scratch, source, o)
-		})
-		if err != nil || i.dryRun {
+	if i.dryRun || i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip {
+		if report, err = i.plan(ctx, t); err != nil || i.dryRun {
 			return report, err
 		}
 		plan := report
@@ -163,6 +153,18 @@ func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dib
 	return i.each(ctx, "importing", i.newLostFile(true), func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
 		i.begun = true
 		return dibsimport.Run(ctx, t.registry, source, o)
+	})
+}
+
+func (i *importing) plan(ctx context.Context, t *importTarget) (dibsimport.Report, error) {
+	scratch, err := t.scratch()
+	if err != nil {
+		return dibsimport.Report{}, err
+	}
+	defer func() { _ = scratch.Close() }() // before the import begins, which needs the memory
+	writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
+	return i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
+		return dibsimport.Plan(ctx, scratch, source, o)
 	})
 }
 
@@ -459,8 +461,7 @@ func openImportTarget(ctx context.Context, s *session, target Target) (*importTa
 		return &importTarget{registry: registry, scratch: func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }}, nil
 	}
 	t := new(importTarget)
-	target.Fill = func(publish func()) { t.publish = publish }
-	cfg, store, registry, err := openStore(ctx, target)
+	cfg, store, registry, err := fillStore(ctx, target, func(publish func()) { t.publish = publish })
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,6 @@ type Target struct {
 	// NewRules applies the checks that policies have by default also to namespaces of Store whose
 	// names were made without them: the command changes the rules.
 	NewRules bool
-	// Fill, if set, fills a Store that is a new file before others see it; see [engine.Layout].
-	Fill func(publish func())
 
 	Server string // the URL of a server
 	Key    string // the key for Server, or a token; empty means none
@@ -178,6 +176,12 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 // openStore opens the target's store, with those of the configuration's routes, and the registry
 // on it. A command does not change the routes that servers have recorded.
 func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, *dibs.Registry, error) {
+	return fillStore(ctx, target, nil)
+}
+
+// fillStore is openStore for an import. A new file appears when the registry closes after a call of
+// publish, which fill gets; see [engine.Layout].
+func fillStore(ctx context.Context, target Target, fill func(publish func())) (*config.Config, dibs.Store, *dibs.Registry, error) {
 	cfg, err := loadConfig(target.Config)
 	if err == nil {
 		err = engine.Check(target.Store)
@@ -185,7 +189,7 @@ func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, 
 	if err != nil {
 		return nil, nil, nil, usage("%w", err)
 	}
-	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true, Fill: target.Fill}
+	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true, Fill: fill}
 	if err := target.mustExist(ctx, layout.Addresses()...); err != nil {
 		return nil, nil, nil, err
 	}

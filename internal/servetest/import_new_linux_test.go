@@ -100,4 +100,3 @@ func TestImportIntoNewFileOnFullDisk(t *testing.T) {
 	}
 	i.mustEnd()
 }
-
