@@ -11,17 +11,26 @@ import (
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/sqlitestore"
 )
 
 // BenchmarkRun measures the import of a row of a CSV file. make bench ONLY=S11 measures the command
 // line.
 func BenchmarkRun(b *testing.B) {
+	open := func(b *testing.B, address string) (dibs.Store, error) {
+		if filepath.IsAbs(address) {
+			return sqlitestore.Create(b.Context(), address, sqlitestore.Config{})
+		}
+		return engine.Open(b.Context(), address)
+	}
 	for name, newStore := range map[string]func(*testing.B) string{
 		"SQLite":     func(b *testing.B) string { return "sqlite:" + filepath.Join(b.TempDir(), "names.db") },
+		"NewSQLite":  func(b *testing.B) string { return filepath.Join(b.TempDir(), "names.db") },
 		"PostgreSQL": func(b *testing.B) string { return pgtest.Shared(b).NewDatabase(b) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			store, err := engine.Open(b.Context(), newStore(b))
+			address := newStore(b)
+			store, err := open(b, address)
 			if err != nil {
 				b.Fatal(err)
 			}

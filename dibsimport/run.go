@@ -54,8 +54,7 @@ type Report struct {
 	Archived  int `json:"archived"`  // entities that were archived
 	Lost      int `json:"lost"`      // rows that were not imported
 
-	// contested are the rows of a plan that want a name which another row wants too.
-	contested map[string]bool
+	contested *rowSet // the rows of a plan that want a name which another row wants too
 }
 
 // Complete reports whether every row was imported.
@@ -90,7 +89,7 @@ func Run(ctx context.Context, registry *dibs.Registry, source Source, options Op
 func Plan(ctx context.Context, scratch *Scratch, source Source, options Options) (Report, error) {
 	r := newRunner(ctx, scratch.registry, options)
 	r.planning = true
-	r.Plan, r.report.contested = nil, make(map[string]bool)
+	r.Plan, r.report.contested = nil, newRowSet()
 	return r.run(source)
 }
 
@@ -279,7 +278,7 @@ func (r *runner) archive(row Row) (changed bool, err error) {
 }
 
 func (r *runner) add(row Row) error {
-	if r.Plan != nil && r.Plan.contested[row.Where] {
+	if r.Plan != nil && r.Plan.contested.has(row.Where) {
 		return r.lose(row, &dibs.Error{
 			Code: dibs.CodeNameTaken, Namespace: row.Namespace, Message: "several rows want this name, and none gets it",
 		}, "")
@@ -384,7 +383,8 @@ func (r *runner) refused(row Row, refusal *dibs.Error) error {
 		name, err := r.registry.Get(r.ctx, dibs.Lookup{Namespace: row.Namespace, Value: row.Value})
 		if err == nil && name.CorrelationID != "" {
 			other = name.CorrelationID
-			r.report.contested[row.Where], r.report.contested[other] = true, true
+			r.report.contested.add(row.Where)
+			r.report.contested.add(other)
 		}
 	}
 	return r.lose(row, refusal, other)

@@ -2,6 +2,7 @@ package dibsimport
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -38,7 +39,11 @@ func newScratch(open func(own dibs.Store) (*dibs.Registry, error)) (*Scratch, er
 	if err != nil {
 		return nil, inTempDir(err)
 	}
-	own, err := sqlitestore.Open(context.Background(), filepath.Join(folder, "plan.db"), sqlitestore.Config{})
+	file := filepath.Join(folder, "plan.db") // which is never published
+	own, err := sqlitestore.Create(context.Background(), file, sqlitestore.Config{})
+	if errors.Is(err, errors.ErrUnsupported) {
+		own, err = sqlitestore.Open(context.Background(), file, sqlitestore.Config{})
+	}
 	if err != nil {
 		_ = os.RemoveAll(folder)
 		return nil, inTempDir(err)

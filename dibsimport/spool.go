@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 
@@ -72,6 +73,25 @@ func inTempDir(err error) error {
 		return nil
 	}
 	return fmt.Errorf("rows are kept in %s, and TMPDIR sets another folder: %w", os.TempDir(), err)
+}
+
+// rowSet is a set of rows, by where the source has them. There may be millions, so it has only hashes,
+// of which no two are equal by chance in any source that can be read.
+type rowSet struct {
+	seed   maphash.Seed
+	hashes map[uint64]struct{}
+}
+
+func newRowSet() *rowSet { return &rowSet{maphash.MakeSeed(), make(map[uint64]struct{})} }
+
+func (s *rowSet) add(where string) { s.hashes[maphash.String(s.seed, where)] = struct{}{} }
+
+func (s *rowSet) has(where string) bool {
+	if s == nil {
+		return false
+	}
+	_, found := s.hashes[maphash.String(s.seed, where)]
+	return found
 }
 
 // suffixes gives numbers to names that are taken. A name that many rows want gets the next number

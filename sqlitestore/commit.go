@@ -40,7 +40,14 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 			_ = conn.close()
 		}
 	}()
-	outcomes, written, err := apply(ctx, conn, s.instant, groups)
+	if s.creation != nil {
+		err = s.creation.expect(conn, groups)
+	}
+	var outcomes []dibs.Outcome
+	written := false
+	if err == nil {
+		outcomes, written, err = apply(ctx, conn, s.instant, groups)
+	}
 	finished = true
 	if err != nil || !written {
 		conn.rollback()
@@ -50,7 +57,9 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 		conn.rollback()
 		return nil, commitError(err)
 	}
-	s.checkpoints.committed()
+	if s.checkpoints != nil {
+		s.checkpoints.committed()
+	}
 	return outcomes, nil
 }
 

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -17,11 +18,16 @@ type session struct {
 	conn      driver.Conn // nil until it is used
 	stmts     map[*statement]driver.Stmt
 	args      []driver.NamedValue // reused
+
+	// oneTransaction says that one transaction lasts as long as the connection, see [creation]: BEGIN,
+	// COMMIT and ROLLBACK do nothing. It cannot be rolled back, so after an error every statement fails.
+	oneTransaction bool
+	failed         error
 }
 
 func (s *session) connect(ctx context.Context) error {
-	if s.conn != nil {
-		return nil
+	if s.conn != nil || s.failed != nil {
+		return s.failed
 	}
 	conn, err := s.connector.Connect(ctx)
 	if err == nil {
@@ -53,7 +59,8 @@ func (s *session) numbered(args []any) []driver.NamedValue {
 	return s.args
 }
 
-func (s *session) query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) error {
+func (s *session) query(ctx context.Context, st *statement, args []any, fn func(row []driver.Value) error) (err error) {
+	defer s.note(&err)
 	stmt, err := s.prepared(ctx, st)
 	if err != nil {
 		return err
@@ -77,7 +84,11 @@ func (s *session) query(ctx context.Context, st *statement, args []any, fn func(
 	}
 }
 
-func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
+func (s *session) exec(ctx context.Context, st *statement, args ...any) (err error) {
+	if s.oneTransaction && (st == beginRead || st == beginWrite || st == commitTx || st == rollbackTx) {
+		return s.failed
+	}
+	defer s.note(&err)
 	stmt, err := s.prepared(ctx, st)
 	if err != nil {
 		return err
@@ -86,12 +97,20 @@ func (s *session) exec(ctx context.Context, st *statement, args ...any) error {
 	return err
 }
 
+// note remembers an error in a transaction that cannot be rolled back.
+func (s *session) note(err *error) {
+	if s.oneTransaction && s.failed == nil {
+		s.failed = *err
+	}
+}
+
 // script runs several statements without keeping them prepared.
-func (s *session) script(ctx context.Context, text string) error {
+func (s *session) script(ctx context.Context, text string) (err error) {
+	defer s.note(&err)
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, text, nil)
+	_, err = s.conn.(driver.ExecerContext).ExecContext(ctx, text, nil)
 	return err
 }
 
@@ -105,8 +124,13 @@ func (s *session) close() error {
 	}
 	err := s.conn.Close()
 	s.conn = nil
+	if s.oneTransaction {
+		s.failed = cmp.Or(s.failed, errDiscarded)
+	}
 	return err
 }
+
+var errDiscarded = errors.New("the transaction is lost with its connection")
 
 var (
 	beginRead  = newStatement("BEGIN")

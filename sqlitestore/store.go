@@ -45,6 +45,7 @@ type Store struct {
 	readers     *pool
 	checkpoints *checkpointer // nil until Open has succeeded
 	busyTimeout time.Duration
+	creation    *creation // nil, except in a store that fills a new file
 }
 
 var (
@@ -79,6 +80,9 @@ func (s *Store) readConn(ctx context.Context, fn func(runner) error) error {
 // return UNAVAILABLE, caused by [dibs.ErrClosed]. Closing twice is allowed.
 func (s *Store) Close() error {
 	return s.calls.Close(func() error {
+		if s.creation != nil {
+			return unavailable(s.creation.close(s.writer))
+		}
 		var err error
 		if s.checkpoints != nil {
 			err = s.checkpoints.close()

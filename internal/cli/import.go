@@ -97,9 +97,12 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
 	report, err := i.planAndRun(ctx, t)
 	i.progress.end()
+	// What was entered stays, also after an error, except that an interrupted command ends at once.
+	if closed := t.end(i.begun && ctx.Err() == nil); closed != nil || t.publish != nil && ctx.Err() != nil {
+		i.begun, err = false, cmp.Or(err, closed)
+	}
 	_, unclear := errors.AsType[*dibsimport.MappingError](err)
 	switch {
 	case errors.Is(err, dibsimport.ErrRefused):
@@ -136,18 +139,8 @@ func (i *importing) check() error {
 
 // planAndRun makes a plan if that is wanted or needed, and then imports.
 func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dibsimport.Report, err error) {
-	needsPlan := i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip
-	if i.dryRun || needsPlan {
-		scratch, err := t.scratch()
-		if err != nil {
-			return report, err
-		}
-		defer func() { _ = scratch.Close() }()
-		writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
-		report, err = i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
-			return dibsimport.Plan(ctx, scratch, source, o)
-		})
-		if err != nil || i.dryRun {
+	if i.dryRun || i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip {
+		if report, err = i.plan(ctx, t); err != nil || i.dryRun {
 			return report, err
 		}
 		plan := report
@@ -160,6 +153,18 @@ func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dib
 	return i.each(ctx, "importing", i.newLostFile(true), func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
 		i.begun = true
 		return dibsimport.Run(ctx, t.registry, source, o)
+	})
+}
+
+func (i *importing) plan(ctx context.Context, t *importTarget) (dibsimport.Report, error) {
+	scratch, err := t.scratch()
+	if err != nil {
+		return dibsimport.Report{}, err
+	}
+	defer func() { _ = scratch.Close() }() // before the import begins, which needs the memory
+	writer := i.newLostFile(i.dryRun || i.options.OnConflict == dibsimport.Fail)
+	return i.each(ctx, "checking", writer, func(source dibsimport.Source, o dibsimport.Options) (dibsimport.Report, error) {
+		return dibsimport.Plan(ctx, scratch, source, o)
 	})
 }
 
@@ -436,7 +441,15 @@ func (i *importing) advice() string {
 type importTarget struct {
 	registry *dibs.Registry
 	scratch  func() (*dibsimport.Scratch, error)
-	close    func()
+	publish  func() // if the store is a new file, which no other process sees before that; else nil
+}
+
+// end closes the target. A new file is published, or removed.
+func (t *importTarget) end(publish bool) error {
+	if publish && t.publish != nil {
+		t.publish()
+	}
+	return t.registry.Close()
 }
 
 func openImportTarget(ctx context.Context, s *session, target Target) (*importTarget, error) {
@@ -445,12 +458,14 @@ func openImportTarget(ctx context.Context, s *session, target Target) (*importTa
 		if err != nil {
 			return nil, err
 		}
-		return &importTarget{registry, func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }, func() { _ = registry.Close() }}, nil
+		return &importTarget{registry: registry, scratch: func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOfServer(registry) }}, nil
 	}
-	cfg, store, registry, err := openStore(ctx, target)
+	t := new(importTarget)
+	cfg, store, registry, err := fillStore(ctx, target, func(publish func()) { t.publish = publish })
 	if err != nil {
 		return nil, err
 	}
-	scratch := func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
-	return &importTarget{registry.As(operator), scratch, func() { _ = registry.Close() }}, nil
+	t.registry = registry.As(operator)
+	t.scratch = func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
+	return t, nil
 }

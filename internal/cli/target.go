@@ -178,6 +178,12 @@ func Open(ctx context.Context, target Target) (*dibs.Registry, error) {
 // openStore opens the target's store, with those of the configuration's routes, and the registry
 // on it. A command does not change the routes that servers have recorded.
 func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, *dibs.Registry, error) {
+	return fillStore(ctx, target, nil)
+}
+
+// fillStore is openStore for an import. A new file appears when the registry closes after a call of
+// publish, which fill gets; see [engine.Layout].
+func fillStore(ctx context.Context, target Target, fill func(publish func())) (*config.Config, dibs.Store, *dibs.Registry, error) {
 	cfg, err := loadConfig(target.Config)
 	if err == nil {
 		err = engine.Check(target.Store)
@@ -185,7 +191,7 @@ func openStore(ctx context.Context, target Target) (*config.Config, dibs.Store, 
 	if err != nil {
 		return nil, nil, nil, usage("%w", err)
 	}
-	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true, Damaged: target.Damaged}
+	layout := engine.Layout{Store: target.Store, Routes: cfg.Routes, Keep: true, Damaged: target.Damaged, Fill: fill}
 	if err := target.mustExist(ctx, layout.Addresses()...); err != nil {
 		return nil, nil, nil, err
 	}

@@ -2,8 +2,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -55,6 +57,16 @@ func Open(ctx context.Context, address string) (dibs.Store, error) {
 		})
 		return opened(store, withoutPassword(err, address))
 	}
+}
+
+// create creates the store of an address that is a new SQLite file. For any other address Open says what
+// is wrong, if anything is.
+func create(ctx context.Context, address string) (*sqlitestore.Store, error) {
+	path, isFile := strings.CutPrefix(address, "sqlite:")
+	if err := Check(address); err != nil || !isFile {
+		return nil, cmp.Or(err, errors.ErrUnsupported)
+	}
+	return sqlitestore.Create(ctx, path, sqlitestore.Config{})
 }
 
 // opened returns a nil interface after an error, not an interface with a nil store.

@@ -38,7 +38,10 @@ type Layout struct {
 	Incomplete bool
 	// Damaged opens also a damaged file, but only to look at it; see [sqlitestore.Config].
 	Damaged bool
-	Logger  *slog.Logger // nil means none
+	// Fill, if set, is for an import into Store. If that is a new SQLite file, it appears when the
+	// store closes, and only after a call of publish; see [sqlitestore.Create]. Without routes only.
+	Fill   func(publish func())
+	Logger *slog.Logger // nil means none
 	// Watch, if set, gets each open store, and returns the store to use instead. The name is
 	// empty without routes.
 	Watch func(name string, store dibs.Store) dibs.Store
@@ -95,6 +98,12 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 
 // open opens one of the stores.
 func (l Layout) open(ctx context.Context, address string) (dibs.Store, error) {
+	if l.Fill != nil && len(l.Routes) == 0 {
+		if store, err := create(ctx, address); err == nil {
+			l.Fill(store.Publish)
+			return store, nil
+		}
+	}
 	store, err := openWhole(ctx, address)
 	path, isFile := strings.CutPrefix(address, "sqlite:")
 	if !isFile || !l.ignores(err) {

@@ -1,0 +1,260 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/embedded"
+)
+
+// newCreation returns a registry on a file that is filled, and the path of the file.
+func newCreation(t *testing.T) (*Store, *dibs.Registry, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "names.db")
+	store, err := Create(t.Context(), path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := embedded.Open(store, dibs.Config{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = registry.Close() })
+	return store, registry, path
+}
+
+// fill imports users, of which every tenth has the name of the one before.
+func fill(t *testing.T, registry *dibs.Registry, from, to int) (lost int) {
+	t.Helper()
+	var request dibs.ImportRequest
+	for i := from; i < to; i++ {
+		request.Imports = append(request.Imports, dibs.Import{
+			Namespace: "username", Value: fmt.Sprintf("member-%05d", i-i%10/9), Entity: dibs.Entity{Type: "user", ID: fmt.Sprint(i)},
+		})
+	}
+	answers, err := registry.ImportAll(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range answers {
+		if a.Err != nil {
+			lost++
+		}
+	}
+	return lost
+}
+
+func filesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+// contents returns the names and events of a registry.
+func contents(t *testing.T, registry *dibs.Registry) (all []string) {
+	t.Helper()
+	for query := (dibs.NamesQuery{Limit: 500}); ; {
+		page, err := registry.List(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range page.Names {
+			all = append(all, fmt.Sprint(n.Key(), n.State, n.Entity, n.Epoch))
+		}
+		if query.Cursor = page.Next; page.Next == "" {
+			break
+		}
+	}
+	for query := (dibs.FeedQuery{Limit: 500}); ; {
+		page, err := registry.Events(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Events {
+			all = append(all, fmt.Sprint(e.Kind, e.Key(), e.Entity, e.Rev))
+		}
+		if query.After = page.Next; !page.More {
+			return all
+		}
+	}
+}
+
+// A file that is filled by Create is what Open would have made of the same imports, whether listings
+// came between them or not: rows, events, schema and pages.
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	store, registry, path := newCreation(t)
+	if lost := fill(t, registry, 0, 1500); lost != 150 {
+		t.Errorf("%d rows were lost, want 150", lost)
+	}
+	if len(store.creation.dropped) == 0 {
+		t.Error("the import keeps all indexes")
+	}
+	if n := len(contents(t, registry)); n != 2*1350 {
+		t.Errorf("%d names and events in the middle, want 2700", n)
+	}
+	fill(t, registry, 1500, 3000)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there before it is published: %v", err)
+	}
+	store.Publish()
+	if err := registry.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("there is %v, want the file alone", names)
+	}
+
+	other, err := Open(t.Context(), filepath.Join(t.TempDir(), "other.db"), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := embedded.Open(other, dibs.Config{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close()
+	fill(t, want, 0, 1500)
+	fill(t, want, 1500, 3000)
+	created, err := Open(t.Context(), path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := embedded.Open(created, dibs.Config{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	if g, w := contents(t, got), contents(t, want); fmt.Sprint(g) != fmt.Sprint(w) {
+		t.Errorf("%d names and events, want %d", len(g), len(w))
+	}
+	if g, w := schemaOf(t, created), schemaOf(t, other); g != w {
+		t.Errorf("the schema is\n%s\nwant\n%s", g, w)
+	}
+	if result, err := onWriter(created, integrityCheck); err != nil || result != "ok" {
+		t.Error(result, err)
+	}
+	if mode, err := onWriter(created, newStatement("PRAGMA journal_mode")); err != nil || mode != "wal" {
+		t.Error(mode, err)
+	}
+	fill(t, got, 3000, 3600) // as in any other file
+}
+
+func schemaOf(t *testing.T, s *Store) string {
+	t.Helper()
+	text, err := onWriter(s, newStatement(`SELECT group_concat(name || ' ' || coalesce(sql, ''), char(10)) FROM (SELECT * FROM sqlite_schema ORDER BY name)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// onWriter returns the first value of a statement on the connection that writes.
+func onWriter(s *Store, st *statement) (string, error) {
+	conn := <-s.writer.idle
+	defer s.writer.put(conn)
+	row, err := readRow(context.Background(), conn, st)
+	if err != nil {
+		return "", err
+	}
+	return asText(row[0]), nil
+}
+
+// A file that is not published leaves nothing.
+func TestCreateWithoutPublish(t *testing.T) {
+	t.Parallel()
+	_, registry, path := newCreation(t)
+	fill(t, registry, 0, 1000)
+	if err := registry.Close(); err != nil {
+		t.Error(err)
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) > 0 {
+		t.Errorf("%v is left", names)
+	}
+}
+
+// After an error of SQLite the file cannot be trusted: nothing is published, and Close says so.
+func TestCreateAfterAnError(t *testing.T) {
+	t.Parallel()
+	store, registry, path := newCreation(t)
+	fill(t, registry, 0, 1000)
+	if _, err := onWriter(store, newStatement("SELECT json('no JSON')")); err == nil {
+		t.Fatal("the statement succeeds")
+	}
+	_, err := registry.ImportAll(t.Context(), dibs.ImportRequest{Imports: []dibs.Import{{Namespace: "username", Value: "late", Entity: dibs.Entity{Type: "user", ID: "x"}}}})
+	if refused, ok := errors.AsType[*dibs.Error](err); !ok || refused.Code != dibs.CodeUnavailable {
+		t.Errorf("an import after the error: %v", err)
+	}
+	store.Publish()
+	if err := registry.Close(); err == nil {
+		t.Error("Close reports no error")
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) > 0 {
+		t.Errorf("%v is left", names)
+	}
+}
+
+// Create replaces no file, neither one that was there nor one that another process made meanwhile.
+func TestCreateReplacesNothing(t *testing.T) {
+	t.Parallel()
+	store, registry, path := newCreation(t)
+	fill(t, registry, 0, 1000)
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store.Publish()
+	if err := registry.Close(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Close: %v, want %v", err, fs.ErrExist)
+	}
+	if _, err := Create(t.Context(), path, Config{}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Create: %v, want %v", err, fs.ErrExist)
+	}
+	if text, err := os.ReadFile(path); string(text) != "mine" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("there is %v, want the file alone", names)
+	}
+}
+
+// Create removes what a process has left that died, but not what another one is filling.
+func TestCreateRemovesTheAbandoned(t *testing.T) {
+	t.Parallel()
+	store, registry, path := newCreation(t)
+	fill(t, registry, 0, 1000)
+	abandoned := path + tempMark + "1"
+	for _, file := range []string{abandoned, path + tempMark[:1] + "other"} {
+		if err := os.WriteFile(file, []byte("a part of a file"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, err := Create(t.Context(), path, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(abandoned); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the abandoned file: %v", err)
+	}
+	store.Publish()
+	if err := registry.Close(); err != nil {
+		t.Error(err)
+	}
+	if names := filesIn(t, filepath.Dir(path)); len(names) != 2 {
+		t.Errorf("there is %v, want the file and the one that has nothing to do with it", names)
+	}
+}
