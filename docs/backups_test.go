@@ -4,6 +4,7 @@ package docs_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,6 +175,9 @@ func restoreBase(t *testing.T, s *shell) {
 
 func restoreEtcd(t *testing.T, s *shell) {
 	t.Helper()
+	for _, tool := range []string{"etcdctl", "etcdutl"} {
+		s.addProgram(tool, fmt.Sprintf("exec '%s' %s", etcdtest.Program(t), tool))
+	}
 	lost := etcdtest.Start(t, etcdtest.Options{})
 	address := func(c *etcdtest.Cluster) string { return "etcd://" + strings.Join(c.Endpoints(), ",") + "/dibs" }
 	r := begin(t, address(lost))

@@ -3,7 +3,6 @@
 package docs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,22 +19,14 @@ import (
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// beTool is the environment variable with the program that the test binary is: dibs, etcdctl or
-// etcdutl.
-const beTool = "DIBS_TEST_BE_TOOL"
+// beDibs is the environment variable that makes the test binary the program dibs.
+const beDibs = "DIBS_TEST_BE_DIBS"
 
 func TestMain(m *testing.M) {
-	switch tool := os.Getenv(beTool); tool {
-	case "":
-		etcdtest.Main(m)
-	case "dibs":
+	if os.Getenv(beDibs) != "" {
 		os.Exit(cli.Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}.Run())
-	default:
-		if err := etcdtest.Tool(context.Background(), ".", tool+" "+strings.Join(os.Args[1:], " ")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
 	}
+	etcdtest.Main(m)
 }
 
 // marked are the blocks of a page by their marks, such as <!-- run: sqlite backup -->.
@@ -103,13 +94,17 @@ func newShell(t *testing.T, page *marked, env ...string) *shell {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	for _, tool := range []string{"dibs", "etcdctl", "etcdutl"} {
-		script := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", beTool, tool, program)
-		if err := os.WriteFile(filepath.Join(folder, tool), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	s := &shell{page, folder, append([]string{"PATH=" + folder + ":" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C.UTF-8"}, env...)}
+	s.addProgram("dibs", fmt.Sprintf("%s=1 exec '%s'", beDibs, program))
+	return s
+}
+
+// addProgram adds a program that runs a command with its arguments.
+func (s *shell) addProgram(name, command string) {
+	s.Helper()
+	if err := os.WriteFile(filepath.Join(s.folder, name), []byte("#!/bin/sh\n"+command+" \"$@\"\n"), 0o700); err != nil {
+		s.Fatal(err)
 	}
-	return &shell{page, folder, append([]string{"PATH=" + folder + ":" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C.UTF-8"}, env...)}
 }
 
 // run runs a block with further variables, and compares its output with what the page shows.

@@ -1,7 +1,7 @@
-// Package etcdtest starts real, private etcd clusters for tests. Each member is a separate
-// process, of the program in the folder member, which is built when the first cluster starts. So
-// members can be killed, paused and cut off as in production. Data is in a temporary folder, ports are on the
-// loopback interface, and all is gone when the test binary has ended. Options.Program or
+// Package etcdtest starts real, private etcd clusters for tests. Each member is a separate process, so
+// members can be killed, paused and cut off as in production. Its program is in the folder member; it is
+// built when the first cluster starts, and kept in the user's cache. Data is in a temporary folder, ports
+// are on the loopback interface, and all is gone when the test binary has ended. Options.Program or
 // DIBS_TEST_ETCD may name another etcd program for members.
 package etcdtest
 
@@ -92,7 +92,6 @@ func Main(m *testing.M) {
 	if shared.cluster != nil {
 		shared.cluster.stop()
 	}
-	_ = os.RemoveAll(built) // leftovers are in a temporary folder
 	os.Exit(code)
 }
 

@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -10,25 +11,31 @@ import (
 	"sync"
 )
 
-// built is the folder with the program that memberProgram has built; empty if it has not.
-var built string
-
-// Program returns the program of members, which is an etcd, and builds it if it has not been built.
-func Program() (path string, err error) { return memberProgram() }
-
-// memberProgram builds the program of members, once in this process. It is a module of its own, in
-// the folder member: users of Dibs do not get etcd's server among their modules.
+// memberProgram builds the program of members. It is a module of its own, in the folder member: users
+// of Dibs do not get etcd's server among their modules. All test binaries share the result, which go
+// build makes again only after a change.
 var memberProgram = sync.OnceValues(func() (path string, err error) {
 	_, self, _, ok := runtime.Caller(0)
 	if !ok {
 		return "", errors.New("etcdtest: no source")
 	}
-	if built, err = os.MkdirTemp("", "etcdtest-program"); err != nil {
+	source := filepath.Join(filepath.Dir(self), "member")
+	cache, err := os.UserCacheDir()
+	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(built, "member")
+	folder := filepath.Join(cache, "dibs-tests", fmt.Sprintf("%x", sha256.Sum256([]byte(source)))[:16])
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(folder, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	path = filepath.Join(folder, "member")
 	build := exec.Command("go", "build", "-o", path, ".")
-	build.Dir = filepath.Join(filepath.Dir(self), "member")
+	build.Dir = source
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("etcdtest: building a member: %w\n%s", err, out)
 	}

@@ -1,27 +1,16 @@
 package etcdtest
 
-import (
-	"context"
-	"fmt"
-	"os/exec"
-	"strings"
+import "github.com/calldibs/dibs/internal/harness"
 
-	"github.com/calldibs/dibs/internal/harness"
-)
-
-// Tool runs a line of etcdctl or etcdutl in a folder, by the program in the folder member. It knows the
-// lines that make and restore a backup.
-func Tool(ctx context.Context, folder, line string) error {
+// Program returns the program in the folder member, which is also a tool: its arguments are a line of
+// etcdctl or etcdutl, the name of the tool first. It knows the lines that make and restore a backup.
+func Program(tb harness.TB) string {
+	tb.Helper()
 	program, err := memberProgram()
 	if err != nil {
-		return err
+		tb.Fatal(err)
 	}
-	run := exec.CommandContext(ctx, program, strings.Fields(line)...)
-	run.Dir = folder
-	if out, err := run.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", line, err, out)
-	}
-	return nil
+	return program
 }
 
 // NewMember is a member of a cluster that is made from a backup.

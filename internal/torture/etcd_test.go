@@ -13,11 +13,7 @@ import (
 func TestEtcd(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "etcd")
-	program, err := etcdtest.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Etcd = program
+	cfg.Etcd = etcdtest.Program(t)
 	mustSurvive(t, cfg, "leader-kill", "member-kill", "member-stop", "member-cut", "loss")
 }
 

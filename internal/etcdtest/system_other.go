@@ -9,3 +9,6 @@ const (
 	stop    = syscall.SIGTRAP
 	proceed = syscall.SIGTRAP
 )
+
+// lock does nothing: there tests only compile.
+func lock(string) (unlock func(), err error) { return func() {}, nil }
