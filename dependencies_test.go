@@ -96,6 +96,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/parallel", ""},
 	{"internal/authtest", "/"},
 	{"internal/coretest", "/ internal/core memstore storetest"},
+	{"internal/crashtest", ""},
 	{"internal/endtest", "/"},
 	{"internal/etcdtest", "internal/logtest"},
 	{"internal/etcdtest/member", ""},

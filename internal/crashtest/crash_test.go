@@ -146,10 +146,8 @@ func TestCrashAtEveryStep(t *testing.T) {
 			for _, name := range []string{"sqlite", "postgres"} {
 				t.Run(flows[i].name+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name)}
-					c.run()
-					steps.Add(int64(c.steps))
-					kills.Add(int64(c.kills))
+					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name), kills: &kills}
+					steps.Add(int64(c.run()))
 				})
 			}
 		}
@@ -164,26 +162,30 @@ type crash struct {
 	engine   engine
 	thorough thorough
 
-	prepared     site
-	end          map[string][]string // what the stores have in the end of a process that is not killed
-	steps, kills int
+	prepared site
+	end      map[string][]string // what the stores have in the end of a process that is not killed
+	kills    *atomic.Int64
 }
 
-func (c *crash) run() {
+// run returns how many steps there are.
+func (c *crash) run() int {
 	c.prepared = c.engine.create(c.T)
 	w := c.world(c.T, c.prepared)
 	w.later = 0
 	c.flow.prepare(w)
 	w.close()
 	steps := c.uninterrupted()
-	c.steps = len(steps)
 	for i, s := range steps {
 		for _, after := range []bool{false, true} {
 			if c.thorough.kills(i+1, s, after) {
-				c.Run(moment(i+1, s, after), func(t *testing.T) { c.killed(t, i+1, after) })
+				c.Run(moment(i+1, s, after), func(t *testing.T) {
+					t.Parallel()
+					c.killed(t, i+1, after)
+				})
 			}
 		}
 	}
+	return len(steps)
 }
 
 func moment(number int, s step, after bool) string {
@@ -232,7 +234,7 @@ func (c *crash) killed(t *testing.T, dies int, after bool) {
 	} else if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("the process failed before it was killed: %v", err)
 	} else {
-		c.kills++
+		c.kills.Add(1)
 	}
 	for _, name := range c.flow.storeNames() {
 		if from := must[string](w)(copier.Unfinished(w.ctx(), w.store(name))); from == "" { // no server uses it otherwise

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/model"
 )
 
@@ -29,6 +29,12 @@ func TestSweepingChangesNothing(t *testing.T) {
 func live(t *rapid.T, metamorphic bool) {
 	w := newWorld(t, metamorphic)
 	defer w.close()
+	w.live(metamorphic)
+}
+
+// live draws steps and takes them.
+func (w *world) live(metamorphic bool) {
+	t := w.t
 	apply := func(*rapid.T) { w.apply(false, w.drawCommand()) }
 	wait := func(*rapid.T) {
 		w.now = w.drawMoment()
@@ -61,6 +67,7 @@ func live(t *rapid.T, metamorphic bool) {
 
 // observe compares everything visible, on every side.
 func (w *world) observe() {
+	w.observed++
 	want := w.expected()
 	for _, s := range w.sides {
 		if s.swept {
@@ -203,5 +210,5 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	etcdtest.Main(m)
 }
