@@ -100,8 +100,12 @@ func child(text string) int {
 }
 
 func flowNamed(name string) *flow {
-	i := slices.IndexFunc(flows, func(f flow) bool { return f.name == name })
-	return &flows[i]
+	for _, list := range [][]flow{flows, wrongFlows} {
+		if i := slices.IndexFunc(list, func(f flow) bool { return f.name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	panic("there is no flow " + name)
 }
 
 // thorough says at which moments processes are killed. A step that only reads leaves nothing behind, so
@@ -169,18 +173,13 @@ type crash struct {
 
 // run returns how many steps there are.
 func (c *crash) run() int {
-	c.prepared = c.engine.create(c.T)
-	w := c.world(c.T, c.prepared)
-	w.later = 0
-	c.flow.prepare(w)
-	w.close()
 	steps := c.uninterrupted()
 	for i, s := range steps {
 		for _, after := range []bool{false, true} {
 			if c.thorough.kills(i+1, s, after) {
 				c.Run(moment(i+1, s, after), func(t *testing.T) {
 					t.Parallel()
-					c.killed(t, i+1, after)
+					c.killed(t, t, i+1, after)
 				})
 			}
 		}
@@ -195,14 +194,21 @@ func moment(number int, s step, after bool) string {
 	return fmt.Sprintf("before step %d, %s", number, s.Name)
 }
 
-func (c *crash) world(t *testing.T, at site) *world {
-	return &world{TB: t, flow: c.flow, site: at, dir: t.TempDir(), later: c.flow.later}
+// world returns a world whose checks fail tb.
+func (c *crash) world(t *testing.T, tb harness.TB, at site) *world {
+	t.Helper()
+	return &world{TB: tb, flow: c.flow, site: at, dir: t.TempDir(), later: c.flow.later}
 }
 
-// uninterrupted runs the flow without a crash, and returns its steps. Beginning again must change
-// nothing then.
+// uninterrupted prepares the flow, runs it without a crash, and returns its steps. Beginning again must
+// change nothing then.
 func (c *crash) uninterrupted() (steps []step) {
-	w := c.world(c.T, c.engine.clone(c.T, c.prepared))
+	c.prepared = c.engine.create(c.T)
+	before := c.world(c.T, c.T, c.prepared)
+	before.later = 0
+	c.flow.prepare(before)
+	before.close()
+	w := c.world(c.T, c.T, c.engine.clone(c.T, c.prepared))
 	out, err := c.child(w, 0, false)
 	if err != nil {
 		c.Fatalf("the process that is not killed: %v", err)
@@ -221,9 +227,10 @@ func (c *crash) uninterrupted() (steps []step) {
 	return steps
 }
 
-// killed kills a process, begins again, and checks what there is.
-func (c *crash) killed(t *testing.T, dies int, after bool) {
-	w := c.world(t, c.engine.clone(t, c.prepared))
+// killed kills a process, begins again, and checks what there is. Checks fail tb.
+func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
+	t.Helper()
+	w := c.world(t, tb, c.engine.clone(t, c.prepared))
 	out, err := c.child(w, dies, after)
 	if err == nil {
 		// On a busy machine the process that was counted may have had to try something twice.
