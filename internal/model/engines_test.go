@@ -4,11 +4,9 @@ package model_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -58,17 +56,6 @@ func TestHistoriesOnEveryEngine(t *testing.T) {
 			t.Logf("figures: histories: %s did the same as memory in %d histories of %d steps", engine.name, histories, steps)
 		})
 	}
-}
-
-// setChecks sets how many histories rapid draws in this test, unless a flag says it.
-func setChecks(t *testing.T, n int) {
-	t.Helper()
-	checks := flag.Lookup("rapid.checks")
-	before := checks.Value.String()
-	if err := checks.Value.Set(strconv.Itoa(n)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = checks.Value.Set(before) })
 }
 
 func onSQLite(t *testing.T) openEngine {

@@ -208,7 +208,7 @@ func (m *mirrored) Sweep(ctx context.Context, limit int) (dibs.SweepReport, erro
 		return all, err
 	})
 	m.same("the questions to the witness", questions(heard[0]), questions(heard[1]), nil, nil)
-	m.w.testimony = append(before, heard[0]...)
+	m.w.testimony = slices.Concat(before, heard[0])
 	return report, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -211,4 +212,23 @@ func TestMain(m *testing.M) {
 		}
 	}
 	etcdtest.Main(m)
+}
+
+// set sets a flag for the rest of a test.
+func set(t *testing.T, name, value string) {
+	t.Helper()
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, value); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set(name, before) })
+}
+
+// setChecks sets how many histories rapid draws in the rest of a test.
+func setChecks(t *testing.T, n int) {
+	t.Helper()
+	if testing.Short() {
+		n *= 5 // of which rapid draws a fifth
+	}
+	set(t, "rapid.checks", strconv.Itoa(n))
 }

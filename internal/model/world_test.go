@@ -116,7 +116,7 @@ func (w *world) open(metamorphic bool, mirrored openEngine) {
 
 // registry opens a registry on a side's store, with the current policies.
 func (w *world) registry(s *side) *dibs.Registry {
-	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
+	cfg := dibs.Config{Policies: w.policies, Suggestions: -1, SweepEvery: -1}
 	if s.remote {
 		cfg.Suggestions = 3 // these must be transmitted, too
 	}
