@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -58,6 +57,7 @@ type order struct {
 	Flow  string `json:"flow"`
 	Site  site   `json:"site"`
 	Dir   string `json:"dir"`
+	Again bool   `json:"again"` // the flow is begun again
 	Dies  int    `json:"dies"`
 	After bool   `json:"after"`
 }
@@ -83,7 +83,11 @@ func child(text string) int {
 	run := harness.New(context.Background())
 	w := &world{TB: run, flow: flowNamed(o.Flow), site: o.Site, dir: o.Dir, later: flowNamed(o.Flow).later, life: &life{dies: o.Dies, after: o.After}}
 	err := run.Do(func() {
-		w.flow.act(w)
+		if o.Again {
+			w.flow.resume(w)
+		} else {
+			w.flow.act(w)
+		}
 		w.close()
 	})
 	if err == nil {
@@ -116,7 +120,7 @@ type thorough int
 const (
 	afterWrites thorough = iota // after each step that may change something, and at the beginning
 	atSteps                     // and before each step
-	aroundSteps                 // and after each step
+	aroundSteps                 // and after each step; the process that begins again is killed once more
 )
 
 func thoroughOn(engine string) thorough {
@@ -209,15 +213,9 @@ func (c *crash) uninterrupted() (steps []step) {
 	c.flow.prepare(before)
 	before.close()
 	w := c.world(c.T, c.T, c.engine.clone(c.T, c.prepared))
-	out, err := c.child(w, 0, false)
-	if err != nil {
-		c.Fatalf("the process that is not killed: %v", err)
-	}
-	if err := json.Unmarshal(out, &steps); err != nil {
-		c.Fatalf("the process that is not killed printed %q: %v", out, err)
-	}
-	if len(steps) == 0 {
-		c.Fatal("the flow has no steps")
+	steps, killed := c.child(c.T, w, order{})
+	if killed || len(steps) == 0 {
+		c.Fatalf("the process was killed: %v, it had %d steps", killed, len(steps))
 	}
 	c.end = make(map[string][]string)
 	for _, name := range c.flow.storeNames() {
@@ -231,16 +229,12 @@ func (c *crash) uninterrupted() (steps []step) {
 func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
 	t.Helper()
 	w := c.world(t, tb, c.engine.clone(t, c.prepared))
-	out, err := c.child(w, dies, after)
-	if err == nil {
-		// On a busy machine the process that was counted may have had to try something twice.
-		var steps []step
-		if err := json.Unmarshal(out, &steps); err != nil || len(steps) >= dies {
-			t.Fatalf("the process was not killed: %s %v", out, err)
-		}
-	} else if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("the process failed before it was killed: %v", err)
-	} else {
+	steps, killed := c.child(t, w, order{Dies: dies, After: after})
+	// On a busy machine the process whose steps were counted may have had to try something twice.
+	if !killed && len(steps) >= dies {
+		t.Fatalf("the process was not killed at step %d of %d", dies, len(steps))
+	}
+	if killed {
 		c.kills.Add(1)
 	}
 	for _, name := range c.flow.storeNames() {
@@ -250,6 +244,13 @@ func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
 	}
 	if c.flow.crashed != nil {
 		c.flow.crashed(w)
+	}
+	if c.thorough == aroundSteps {
+		w.close()
+		// The next process is killed, too, at one of its first steps, if it has that many.
+		if _, killed := c.child(t, w, order{Again: true, Dies: 1 + dies%7, After: after}); killed {
+			c.kills.Add(1)
+		}
 	}
 	c.resumeAndCheck(w)
 }
@@ -270,19 +271,27 @@ func (c *crash) resumeAndCheck(w *world) {
 	w.close()
 }
 
-// child runs the flow in a process of its own.
-func (c *crash) child(w *world, dies int, after bool) (out []byte, err error) {
-	text, err := json.Marshal(order{Flow: c.flow.name, Site: w.site, Dir: w.dir, Dies: dies, After: after})
+// child runs the flow in a process of its own, and returns its steps unless it was killed.
+func (c *crash) child(t *testing.T, w *world, o order) (steps []step, killed bool) {
+	t.Helper()
+	o.Flow, o.Site, o.Dir = c.flow.name, w.site, w.dir
+	text, err := json.Marshal(o)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	process := exec.CommandContext(w.ctx(), os.Args[0])
+	process := exec.CommandContext(t.Context(), os.Args[0])
 	process.Env = append(os.Environ(), childEnv+"="+string(text))
 	var said bytes.Buffer
 	process.Stderr = &said
-	out, err = process.Output()
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	out, err := process.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil, true
 	}
-	return out, err
+	if err != nil {
+		t.Fatalf("the process failed before it was killed: %v: %s", err, &said)
+	}
+	if err := json.Unmarshal(out, &steps); err != nil {
+		t.Fatalf("the process printed %q: %v", out, err)
+	}
+	return steps, false
 }
