@@ -259,10 +259,12 @@ func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
 func (c *crash) resumeAndCheck(w *world) {
 	w.Helper()
 	c.flow.resume(w)
+	w.end = make(map[string][]string)
 	for _, name := range c.flow.storeNames() {
 		w.wantSound(name)
 		if c.flow.same {
-			if d := difference(w.dump(name), c.end[name]); d != "" {
+			w.end[name] = w.dump(name)
+			if d := difference(w.end[name], c.end[name]); d != "" {
 				w.Errorf("the store %s differs from that of a process that was not killed:\n%s", name, d)
 			}
 		}

@@ -36,6 +36,7 @@ type world struct {
 	later time.Duration // than the beginning
 	reg   *dibs.Registry
 	open  map[string]dibs.Store
+	end   map[string][]string // what the stores have in the end, of a flow that always ends the same
 	txs   []transaction
 }
 

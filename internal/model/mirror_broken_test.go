@@ -101,7 +101,7 @@ func TestDifferencesAreNoticed(t *testing.T) {
 			open := func(w *world) engine {
 				b := broken(w)
 				b.Store = memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(w.now) }})
-				return engine{name: "the broken engine", store: b, close: func() { _ = b.Store.Close() }}
+				return engine{name: "the broken engine", store: b, close: func() { _ = b.Close() }}
 			}
 			found := new(judge)
 			done := make(chan struct{})
