@@ -239,7 +239,7 @@ func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
 	}
 	for _, name := range c.flow.storeNames() {
 		if from := must[string](w)(copier.Unfinished(w.ctx(), w.store(name))); from == "" { // no server uses it otherwise
-			w.wantSound(name)
+			w.wantSound(name, c.flow.mayFind...)
 		}
 	}
 	if c.flow.crashed != nil {
