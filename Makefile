@@ -115,10 +115,17 @@ test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
 ## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
-## and as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile
+## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller on
+## each engine, which must do the same as memory
 .PHONY: histories
 histories: deps
-	HISTORIES=$(HISTORIES) $(GO) test -timeout 120m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest -run '^TestHistories'
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+
+## crashes: kill a process before and after every step of everything that it does with a registry, on SQLite and on
+## PostgreSQL
+.PHONY: crashes
+crashes: deps
+	DIBS_TEST_LONG=1 $(GO) test -timeout 60m -count 1 -v ./internal/crashtest -run '^TestCrashAtEveryStep$$'
 
 ## torture: servers on SQLite and on PostgreSQL under every fault, TORTURE long each; docs/testing.md says what is checked
 .PHONY: torture

@@ -98,6 +98,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/parallel", ""},
 	{"internal/authtest", "/"},
 	{"internal/coretest", "/ internal/core memstore storetest"},
+	{"internal/crashtest", ""},
 	{"internal/endtest", "/"},
 	{"internal/lineartest", "internal/linear"},
 	{"internal/mariatest", ""},

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -58,6 +57,7 @@ type order struct {
 	Flow  string `json:"flow"`
 	Site  site   `json:"site"`
 	Dir   string `json:"dir"`
+	Again bool   `json:"again"` // the flow is begun again
 	Dies  int    `json:"dies"`
 	After bool   `json:"after"`
 }
@@ -83,7 +83,11 @@ func child(text string) int {
 	run := harness.New(context.Background())
 	w := &world{TB: run, flow: flowNamed(o.Flow), site: o.Site, dir: o.Dir, later: flowNamed(o.Flow).later, life: &life{dies: o.Dies, after: o.After}}
 	err := run.Do(func() {
-		w.flow.act(w)
+		if o.Again {
+			w.flow.resume(w)
+		} else {
+			w.flow.act(w)
+		}
 		w.close()
 	})
 	if err == nil {
@@ -100,8 +104,12 @@ func child(text string) int {
 }
 
 func flowNamed(name string) *flow {
-	i := slices.IndexFunc(flows, func(f flow) bool { return f.name == name })
-	return &flows[i]
+	for _, list := range [][]flow{flows, wrongFlows} {
+		if i := slices.IndexFunc(list, func(f flow) bool { return f.name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	panic("there is no flow " + name)
 }
 
 // thorough says at which moments processes are killed. A step that only reads leaves nothing behind, so
@@ -112,7 +120,7 @@ type thorough int
 const (
 	afterWrites thorough = iota // after each step that may change something, and at the beginning
 	atSteps                     // and before each step
-	aroundSteps                 // and after each step
+	aroundSteps                 // and after each step; the process that begins again is killed once more
 )
 
 func thoroughOn(engine string) thorough {
@@ -146,10 +154,8 @@ func TestCrashAtEveryStep(t *testing.T) {
 			for _, name := range []string{"sqlite", "postgres"} {
 				t.Run(flows[i].name+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name)}
-					c.run()
-					steps.Add(int64(c.steps))
-					kills.Add(int64(c.kills))
+					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name), kills: &kills}
+					steps.Add(int64(c.run()))
 				})
 			}
 		}
@@ -164,26 +170,25 @@ type crash struct {
 	engine   engine
 	thorough thorough
 
-	prepared     site
-	end          map[string][]string // what the stores have in the end of a process that is not killed
-	steps, kills int
+	prepared site
+	end      map[string][]string // what the stores have in the end of a process that is not killed
+	kills    *atomic.Int64
 }
 
-func (c *crash) run() {
-	c.prepared = c.engine.create(c.T)
-	w := c.world(c.T, c.prepared)
-	w.later = 0
-	c.flow.prepare(w)
-	w.close()
+// run returns how many steps there are.
+func (c *crash) run() int {
 	steps := c.uninterrupted()
-	c.steps = len(steps)
 	for i, s := range steps {
 		for _, after := range []bool{false, true} {
 			if c.thorough.kills(i+1, s, after) {
-				c.Run(moment(i+1, s, after), func(t *testing.T) { c.killed(t, i+1, after) })
+				c.Run(moment(i+1, s, after), func(t *testing.T) {
+					t.Parallel()
+					c.killed(t, t, i+1, after)
+				})
 			}
 		}
 	}
+	return len(steps)
 }
 
 func moment(number int, s step, after bool) string {
@@ -193,23 +198,24 @@ func moment(number int, s step, after bool) string {
 	return fmt.Sprintf("before step %d, %s", number, s.Name)
 }
 
-func (c *crash) world(t *testing.T, at site) *world {
-	return &world{TB: t, flow: c.flow, site: at, dir: t.TempDir(), later: c.flow.later}
+// world returns a world whose checks fail tb.
+func (c *crash) world(t *testing.T, tb harness.TB, at site) *world {
+	t.Helper()
+	return &world{TB: tb, flow: c.flow, site: at, dir: t.TempDir(), later: c.flow.later}
 }
 
-// uninterrupted runs the flow without a crash, and returns its steps. Beginning again must change
-// nothing then.
+// uninterrupted prepares the flow, runs it without a crash, and returns its steps. Beginning again must
+// change nothing then.
 func (c *crash) uninterrupted() (steps []step) {
-	w := c.world(c.T, c.engine.clone(c.T, c.prepared))
-	out, err := c.child(w, 0, false)
-	if err != nil {
-		c.Fatalf("the process that is not killed: %v", err)
-	}
-	if err := json.Unmarshal(out, &steps); err != nil {
-		c.Fatalf("the process that is not killed printed %q: %v", out, err)
-	}
-	if len(steps) == 0 {
-		c.Fatal("the flow has no steps")
+	c.prepared = c.engine.create(c.T)
+	before := c.world(c.T, c.T, c.prepared)
+	before.later = 0
+	c.flow.prepare(before)
+	before.close()
+	w := c.world(c.T, c.T, c.engine.clone(c.T, c.prepared))
+	steps, killed := c.child(c.T, w, order{})
+	if killed || len(steps) == 0 {
+		c.Fatalf("the process was killed: %v, it had %d steps", killed, len(steps))
 	}
 	c.end = make(map[string][]string)
 	for _, name := range c.flow.storeNames() {
@@ -219,28 +225,32 @@ func (c *crash) uninterrupted() (steps []step) {
 	return steps
 }
 
-// killed kills a process, begins again, and checks what there is.
-func (c *crash) killed(t *testing.T, dies int, after bool) {
-	w := c.world(t, c.engine.clone(t, c.prepared))
-	out, err := c.child(w, dies, after)
-	if err == nil {
-		// On a busy machine the process that was counted may have had to try something twice.
-		var steps []step
-		if err := json.Unmarshal(out, &steps); err != nil || len(steps) >= dies {
-			t.Fatalf("the process was not killed: %s %v", out, err)
-		}
-	} else if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("the process failed before it was killed: %v", err)
-	} else {
-		c.kills++
+// killed kills a process, begins again, and checks what there is. Checks fail tb.
+func (c *crash) killed(t *testing.T, tb harness.TB, dies int, after bool) {
+	t.Helper()
+	w := c.world(t, tb, c.engine.clone(t, c.prepared))
+	steps, killed := c.child(t, w, order{Dies: dies, After: after})
+	// On a busy machine the process whose steps were counted may have had to try something twice.
+	if !killed && len(steps) >= dies {
+		t.Fatalf("the process was not killed at step %d of %d", dies, len(steps))
+	}
+	if killed {
+		c.kills.Add(1)
 	}
 	for _, name := range c.flow.storeNames() {
 		if from := must[string](w)(copier.Unfinished(w.ctx(), w.store(name))); from == "" { // no server uses it otherwise
-			w.wantSound(name)
+			w.wantSound(name, c.flow.mayFind...)
 		}
 	}
 	if c.flow.crashed != nil {
 		c.flow.crashed(w)
+	}
+	if c.thorough == aroundSteps {
+		w.close()
+		// The next process is killed, too, at one of its first steps, if it has that many.
+		if _, killed := c.child(t, w, order{Again: true, Dies: 1 + dies%7, After: after}); killed {
+			c.kills.Add(1)
+		}
 	}
 	c.resumeAndCheck(w)
 }
@@ -249,10 +259,12 @@ func (c *crash) killed(t *testing.T, dies int, after bool) {
 func (c *crash) resumeAndCheck(w *world) {
 	w.Helper()
 	c.flow.resume(w)
+	w.end = make(map[string][]string)
 	for _, name := range c.flow.storeNames() {
 		w.wantSound(name)
 		if c.flow.same {
-			if d := difference(w.dump(name), c.end[name]); d != "" {
+			w.end[name] = w.dump(name)
+			if d := difference(w.end[name], c.end[name]); d != "" {
 				w.Errorf("the store %s differs from that of a process that was not killed:\n%s", name, d)
 			}
 		}
@@ -261,19 +273,27 @@ func (c *crash) resumeAndCheck(w *world) {
 	w.close()
 }
 
-// child runs the flow in a process of its own.
-func (c *crash) child(w *world, dies int, after bool) (out []byte, err error) {
-	text, err := json.Marshal(order{Flow: c.flow.name, Site: w.site, Dir: w.dir, Dies: dies, After: after})
+// child runs the flow in a process of its own, and returns its steps unless it was killed.
+func (c *crash) child(t *testing.T, w *world, o order) (steps []step, killed bool) {
+	t.Helper()
+	o.Flow, o.Site, o.Dir = c.flow.name, w.site, w.dir
+	text, err := json.Marshal(o)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	process := exec.CommandContext(w.ctx(), os.Args[0])
+	process := exec.CommandContext(t.Context(), os.Args[0])
 	process.Env = append(os.Environ(), childEnv+"="+string(text))
 	var said bytes.Buffer
 	process.Stderr = &said
-	out, err = process.Output()
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	out, err := process.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil, true
 	}
-	return out, err
+	if err != nil {
+		t.Fatalf("the process failed before it was killed: %v: %s", err, &said)
+	}
+	if err := json.Unmarshal(out, &steps); err != nil {
+		t.Fatalf("the process printed %q: %v", out, err)
+	}
+	return steps, false
 }

@@ -226,7 +226,7 @@ func forget(w *world) {
 
 func wantForgotten(w *world) {
 	w.Helper()
-	for _, line := range w.dump("names") {
+	for _, line := range w.end["names"] {
 		if strings.Contains(line, `"ann`) || strings.Contains(line, "third") {
 			w.Errorf("there is still %s", line)
 		}
@@ -293,7 +293,7 @@ func copyNames(w *world) {
 
 func wantCopied(w *world) {
 	w.Helper()
-	if d := difference(w.dump("copy"), w.dump("names")); d != "" {
+	if d := difference(w.end["copy"], w.end["names"]); d != "" {
 		w.Errorf("the copy differs:\n%s", d)
 	}
 	if _, err := w.registry().Claim(w.ctx(), claim("slug", "late", bob)); !errors.Is(err, dibs.ErrUnavailable) {

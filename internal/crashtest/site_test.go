@@ -5,6 +5,7 @@ package crashtest_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "modernc.org/sqlite" // the driver of the caller's own transactions
 
 	"github.com/calldibs/dibs"
@@ -110,24 +113,38 @@ var clones atomic.Int64
 
 func createDatabase(tb testing.TB) site { return site{"postgres", pgtest.Shared(tb).NewDatabase(tb)} }
 
-// cloneDatabase copies a database. The copy lives as long as the cluster: dropping it would take as
-// long as copying.
+// cloneDatabase copies a database, and drops the copy with the test.
 func cloneDatabase(tb testing.TB, of site) site {
-	cluster := pgtest.Shared(tb)
 	config, err := pgx.ParseConfig(of.Address)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	conn, err := pgx.Connect(tb.Context(), cluster.DSN("postgres"))
+	name := fmt.Sprintf("clone_%d", clones.Add(1))
+	execOnCluster(tb, "CREATE DATABASE "+name+" TEMPLATE "+config.Database+" STRATEGY FILE_COPY")
+	tb.Cleanup(func() { execOnCluster(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return site{"postgres", pgtest.Shared(tb).DSN(name)}
+}
+
+// execOnCluster runs a statement that may have to wait until sessions that are over have ended.
+func execOnCluster(tb testing.TB, statement string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, pgtest.Shared(tb).DSN("postgres"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	name := fmt.Sprintf("clone_%d", clones.Add(1))
-	if _, err := conn.Exec(tb.Context(), "CREATE DATABASE "+name+" TEMPLATE "+config.Database+" STRATEGY FILE_COPY"); err != nil {
-		tb.Fatal(err)
+	for {
+		_, err := conn.Exec(ctx, statement)
+		if in, is := errors.AsType[*pgconn.PgError](err); is && in.Code == pgerrcode.ObjectInUse {
+			continue
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return
 	}
-	return site{"postgres", cluster.DSN(name)}
 }
 
 func openPostgres(ctx context.Context, at, name string, frozen time.Time, shift time.Duration) (dibs.Store, error) {

@@ -62,7 +62,7 @@ func TestManyLookAlikes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, start: 1_700_000_000_000, now: 1_700_000_000_000, policies: map[string]dibs.Policy{"one": policy}}
 		w.model = model.New(w.policies, scopes, entities)
-		w.open(false)
+		w.open(false, nil)
 		defer w.close()
 		for _, value := range pool[:rapid.IntRange(29, 32).Draw(t, "to begin with")] {
 			w.apply(false, dibs.Claim{Namespace: "one", Value: value, Entity: entities[0]})

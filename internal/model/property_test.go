@@ -5,13 +5,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/model"
 )
 
@@ -29,6 +30,12 @@ func TestSweepingChangesNothing(t *testing.T) {
 func live(t *rapid.T, metamorphic bool) {
 	w := newWorld(t, metamorphic)
 	defer w.close()
+	w.live(metamorphic)
+}
+
+// live draws steps and takes them.
+func (w *world) live(metamorphic bool) {
+	t := w.t
 	apply := func(*rapid.T) { w.apply(false, w.drawCommand()) }
 	wait := func(*rapid.T) {
 		w.now = w.drawMoment()
@@ -61,6 +68,7 @@ func live(t *rapid.T, metamorphic bool) {
 
 // observe compares everything visible, on every side.
 func (w *world) observe() {
+	w.observed++
 	want := w.expected()
 	for _, s := range w.sides {
 		if s.swept {
@@ -203,5 +211,24 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	etcdtest.Main(m)
+}
+
+// set sets a flag for the rest of a test.
+func set(t *testing.T, name, value string) {
+	t.Helper()
+	before := flag.Lookup(name).Value.String()
+	if err := flag.Set(name, value); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flag.Set(name, before) })
+}
+
+// setChecks sets how many histories rapid draws in the rest of a test.
+func setChecks(t *testing.T, n int) {
+	t.Helper()
+	if testing.Short() {
+		n *= 5 // of which rapid draws a fifth
+	}
+	set(t, "rapid.checks", strconv.Itoa(n))
 }

@@ -21,38 +21,43 @@ import (
 func TestRecanonicalize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, true)
-		_ = w.sides[1].registry.Close()
-		w.sides, w.changing = w.sides[:1], "one"
 		defer w.close()
-		policy := w.policies["one"]
-		policy.Profile, policy.Skeleton, policy.Blind = dibs.Exact, nil, nil
-		delete(w.orders, "one")
-		w.policies["one"] = policy
-		w.model = model.New(maps.Clone(w.policies), scopes, entities)
-		w.reopen()
-		for range rapid.IntRange(1, 3).Draw(t, "changes") {
-			for range rapid.IntRange(1, 25).Draw(t, "steps") {
-				switch draw(w, "step", "apply", "apply", "apply", "list", "wait", "sweep") {
-				case "apply":
-					w.apply(false, w.drawCommand())
-				case "list":
-					w.apply(false, w.drawCommand(), w.drawCommand())
-				case "wait":
-					w.now = w.drawMoment()
-					t.Logf("now: %s", w.since(w.now))
-				case "sweep":
-					w.sweep(w.sides[0], true)
-				}
-				w.observe()
-			}
-			next := w.policies["one"]
-			next.Profile = draw[dibs.Profile](w, "profile", folding{}, folding{}, dibs.Exact)
-			next.Skeleton = draw[dibs.Skeleton](w, "skeleton", looking{}, nil)
-			w.recanonicalize(next)
-		}
-		w.observe()
-		w.reread(w.sides[0])
+		w.liveAndChange()
 	})
+}
+
+// liveAndChange draws steps and takes them, and changes the rules of a namespace now and then.
+func (w *world) liveAndChange() {
+	_ = w.sides[1].registry.Close()
+	w.sides, w.changing = w.sides[:1], "one"
+	policy := w.policies["one"]
+	policy.Profile, policy.Skeleton, policy.Blind = dibs.Exact, nil, nil
+	delete(w.orders, "one")
+	w.policies["one"] = policy
+	w.model = model.New(maps.Clone(w.policies), scopes, entities)
+	w.reopen()
+	for range rapid.IntRange(1, 3).Draw(w.t, "changes") {
+		for range rapid.IntRange(1, 25).Draw(w.t, "steps") {
+			switch draw(w, "step", "apply", "apply", "apply", "list", "wait", "sweep") {
+			case "apply":
+				w.apply(false, w.drawCommand())
+			case "list":
+				w.apply(false, w.drawCommand(), w.drawCommand())
+			case "wait":
+				w.now = w.drawMoment()
+				w.t.Logf("now: %s", w.since(w.now))
+			case "sweep":
+				w.sweep(w.sides[0], true)
+			}
+			w.observe()
+		}
+		next := w.policies["one"]
+		next.Profile = draw[dibs.Profile](w, "profile", folding{}, folding{}, dibs.Exact)
+		next.Skeleton = draw[dibs.Skeleton](w, "skeleton", looking{}, nil)
+		w.recanonicalize(next)
+	}
+	w.observe()
+	w.reread(w.sides[0])
 }
 
 // remembered is what a registry returned for a name before the rules changed.
@@ -110,7 +115,7 @@ func (w *world) recanonicalize(next dibs.Policy) {
 		w.t.Fatalf("a plan emitted %s of %s", news[0].Kind, news[0].Key())
 	}
 	request.DryRun = false
-	if !same && !unused && plan.Possible() {
+	if !same && !unused && plan.Possible() && s.mirror == nil {
 		w.interrupt(was, rapid.IntRange(1, 8).Draw(w.t, "interrupted at"), last)
 	}
 	_, err = s.registry.Recanonicalize(ctx, request)

@@ -53,6 +53,8 @@ type side struct {
 	swept bool
 	// remote says that it is behind a server.
 	remote bool
+	// mirror is another engine that must do the same; nil means none.
+	mirror *mirror
 }
 
 // world is one history: the model, and the registries that must agree with it.
@@ -63,6 +65,7 @@ type world struct {
 	policies map[string]dibs.Policy
 	model    *model.Model
 	sides    []*side
+	observed int                          // how often everything was compared
 	forgot   bool                         // an entity was forgotten
 	changing string                       // the namespace whose rules change, if any
 	orders   map[string][][]dibs.BlindKey // the keys of the names of a blind namespace
@@ -77,7 +80,10 @@ type testimony struct {
 	verdict dibs.Verdict
 }
 
-func newWorld(t *rapid.T, metamorphic bool) *world {
+func newWorld(t *rapid.T, metamorphic bool) *world { return newWorldBeside(t, metamorphic, nil) }
+
+// newWorldBeside returns a world whose first side has a mirror, unless open is nil.
+func newWorldBeside(t *rapid.T, metamorphic bool, open openEngine) *world {
 	w := &world{
 		t: t, start: 1_700_000_000_000, script: make(map[string]dibs.Verdict),
 		policies: make(map[string]dibs.Policy), orders: make(map[string][][]dibs.BlindKey),
@@ -87,19 +93,22 @@ func newWorld(t *rapid.T, metamorphic bool) *world {
 		w.policies[namespace] = w.drawPolicy(namespace, metamorphic)
 	}
 	w.model = model.New(w.policies, scopes, entities)
-	w.open(metamorphic)
+	w.open(metamorphic, open)
 	return w
 }
 
 // open opens the sides: one, or two of which one is swept.
-func (w *world) open(metamorphic bool) {
+func (w *world) open(metamorphic bool, mirrored openEngine) {
 	for i := range 2 {
 		if i == 1 && !metamorphic {
 			break
 		}
 		store := memstore.New(memstore.Config{Now: func() time.Time { return time.UnixMilli(w.now) }})
 		s := &side{store: store, feed: newFeedReader(), asked: make(map[doubtful]bool), swept: i == 1}
-		s.remote = i == 0 && rapid.IntRange(0, 7).Draw(w.t, "remote") == 7
+		s.remote = i == 0 && mirrored == nil && rapid.IntRange(0, 7).Draw(w.t, "remote") == 7
+		if i == 0 && mirrored != nil {
+			s.mirror = newMirror(w, store, mirrored)
+		}
 		s.registry = w.registry(s)
 		w.sides = append(w.sides, s)
 	}
@@ -107,9 +116,12 @@ func (w *world) open(metamorphic bool) {
 
 // registry opens a registry on a side's store, with the current policies.
 func (w *world) registry(s *side) *dibs.Registry {
-	cfg := dibs.Config{Policies: w.policies, Suggestions: -1}
+	cfg := dibs.Config{Policies: w.policies, Suggestions: -1, SweepEvery: -1}
 	if s.remote {
 		cfg.Suggestions = 3 // these must be transmitted, too
+	}
+	if s.mirror != nil {
+		return s.mirror.open(cfg)
 	}
 	registry, err := core.Open(lastingStore{s.store}, cfg)
 	if err != nil {
@@ -139,7 +151,13 @@ func (w *world) close() {
 		w.verify()
 	}
 	for _, s := range w.sides {
+		if s.mirror != nil && !w.t.Failed() {
+			s.mirror.compareStates()
+		}
 		_ = s.registry.Close()
+		if s.mirror != nil {
+			s.mirror.engine.close()
+		}
 		_ = s.store.Close()
 	}
 }
