@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -12,6 +13,24 @@ import (
 type StrictStore struct {
 	*memstore.Store
 	T *testing.T
+}
+
+// Load checks, when the test ends, that nothing has changed the loaded records: the decisions of a
+// batch share them, and so do later batches.
+func (s StrictStore) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, error) {
+	result, err := s.Store.Load(ctx, refs)
+	for _, r := range result.Records {
+		if e, ok := r.(*dibs.EntityRecord); ok && len(e.Active) > 32 {
+			continue // to print a thousand names for each of a thousand commands takes long
+		}
+		before := fmt.Sprintf("%+v", r)
+		s.T.Cleanup(func() {
+			if after := fmt.Sprintf("%+v", r); after != before {
+				s.T.Errorf("a loaded record was changed: it was %s, and is %s", before, after)
+			}
+		})
+	}
+	return result, err
 }
 
 // Commit checks the groups before the engine commits them.
@@ -51,7 +70,7 @@ func (s StrictStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 
 // sameIdentity checks that a write without Renew keeps the name or the entity of its record.
 func (s StrictStore) sameIdentity(ctx context.Context, record dibs.Record, rev uint64) {
-	present, err := s.Load(ctx, []dibs.Ref{record.Ref()})
+	present, err := s.Store.Load(ctx, []dibs.Ref{record.Ref()})
 	if err != nil || len(present.Records) == 0 || present.Records[0].Revision() != rev {
 		return
 	}

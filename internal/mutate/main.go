@@ -34,7 +34,7 @@ func main() {
 	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
 	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
 	list := flag.String("equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
-	only := flag.String("only", "", "only changes whose description contains this")
+	only := flag.String("only", "", "only changes whose description contains this, or one of the lines of this file")
 	procs := flag.Int("procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", time.Minute, "how long the tests of one package may take")
 	flag.Parse()
@@ -75,9 +75,13 @@ func mutate(ctx context.Context, run *runner, patterns []string, list, only stri
 	if err := run.build(ctx, folder, changed); err != nil {
 		return false, err
 	}
+	some := []string{only}
+	if lines, err := os.ReadFile(only); err == nil {
+		some = strings.Split(strings.TrimSpace(string(lines)), "\n")
+	}
 	var numbers []int
 	for i, m := range mutants {
-		if strings.Contains(m.String(), only) {
+		if slices.ContainsFunc(some, func(text string) bool { return strings.Contains(m.String(), text) }) {
 			numbers = append(numbers, i+1)
 		}
 	}

@@ -259,21 +259,19 @@ import (
 	"cmp"
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var (
 	running, _ = strconv.Atoi(os.Getenv(%q))
 	trace, _   = os.OpenFile(os.Getenv(%q), os.O_APPEND|os.O_WRONLY, 0)
-	reached    sync.Map
+	reached    [1 << 16]atomic.Bool
 )
 
 // mutant reports whether the mutant with a number runs. It notes that a test has reached it.
 func mutant(k int) bool {
-	if trace != nil {
-		if _, again := reached.LoadOrStore(k, true); !again {
-			_, _ = trace.WriteString(strconv.Itoa(k) + "\n")
-		}
+	if trace != nil && !reached[k].Load() && !reached[k].Swap(true) {
+		_, _ = trace.WriteString(strconv.Itoa(k) + "\n")
 	}
 	return k == running
 }

@@ -165,7 +165,7 @@ func copyClient(b bug, content []byte, folder string) (own string, err error) {
 			case "node_modules", "build", "dist", "__pycache__":
 				return filepath.SkipDir
 			}
-			return os.MkdirAll(to, 0o755)
+			return os.MkdirAll(to, 0o700)
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -174,7 +174,7 @@ func copyClient(b bug, content []byte, folder string) (own string, err error) {
 		if path == filepath.FromSlash(b.File) && content != nil {
 			data = content
 		}
-		return os.WriteFile(to, data, 0o644)
+		return os.WriteFile(to, data, 0o600)
 	})
 	return own, err
 }

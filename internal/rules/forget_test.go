@@ -165,6 +165,9 @@ func TestForgetOneName(t *testing.T) {
 		f.WantError(err, want)
 	}
 	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"})
+	if _, err := f.Forget(f.Ctx, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"}); !strings.Contains(err.Error(), "name the entity that has it") {
+		t.Errorf("%v does not say what to do", err)
+	}
 	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "email", Value: "alice@home", Entity: coretest.User1})
 	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "slug", Value: "over", Entity: coretest.User2})
 	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "slug", Value: "held"})
@@ -246,6 +249,51 @@ func TestForgetMovedNames(t *testing.T) {
 		h := f.Reopened(coretest.ExactSlugs())
 		h.MustRecanonicalize(false)
 		h.WantResolve("slug", "Other", 200, "")
+	}
+}
+
+// A namespace says its scope: a request need not repeat it.
+func TestForgetInAScope(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("acme.slug", "gone", coretest.User1), coretest.Decommission("acme.slug", "gone", coretest.User1))
+	if r := f.MustForget(dibs.ForgetRequest{Namespace: "acme.slug", Value: "gone"}); len(r.Erased) != 1 {
+		t.Errorf("%+v", r)
+	}
+	f.WantNoTrace("gone")
+}
+
+// A quota has the name of its principal, so it goes with the last hold that counts. One that begins
+// again has a higher revision than any before it: a decision that rests on the old one is stale.
+func TestForgottenQuotaBeginsAnew(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 3, HoldHistory: time.Hour}})
+	ann := f.ActAs("ann", 0)
+	reserve := func(value string) {
+		t.Helper()
+		ann.Must(dibs.Reserve{Namespace: "slug", Value: value, Token: coretest.Token1, Entity: coretest.User1})
+	}
+	revision := func() uint64 {
+		t.Helper()
+		quotas := f.Records(dibs.KindQuota)
+		if len(quotas) != 1 {
+			t.Fatalf("%d quotas", len(quotas))
+		}
+		return quotas[0].Revision()
+	}
+	reserve("a")
+	reserve("b")
+	reserve("c")
+	ann.Must(dibs.Release{ID: dibs.NameID("slug", "c"), Token: coretest.Token1})
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "a", Entity: coretest.User1})
+	before := revision() // "b" still counts
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "b", Entity: coretest.User1})
+	if quotas := f.Records(dibs.KindQuota); len(quotas) != 0 {
+		t.Errorf("%v is left", quotas[0])
+	}
+	reserve("d")
+	if after := revision(); after <= before {
+		t.Errorf("the quota begins again at revision %d, and was at %d", after, before)
 	}
 }
 
