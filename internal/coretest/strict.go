@@ -60,12 +60,38 @@ func (s StrictStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Ou
 			if !read[w.Record.Ref()] {
 				s.T.Errorf("%+v is written without being read", w.Record.Ref())
 			}
+			s.sameState(ctx, w, revs[w.Record.Ref()])
 			if !w.Renew {
 				s.sameIdentity(ctx, w.Record, revs[w.Record.Ref()])
 			}
 		}
 	}
 	return s.Store.Commit(ctx, groups)
+}
+
+// sameState checks that a write says which state a name was in: engines count names by it.
+func (s StrictStore) sameState(ctx context.Context, w dibs.Write, rev uint64) {
+	if _, isName := w.Record.(*dibs.NameRecord); !isName {
+		if w.Was != "" {
+			s.T.Errorf("%+v was %q, and is no name", w.Record.Ref(), w.Was)
+		}
+		return
+	}
+	present, err := s.Store.Load(ctx, []dibs.Ref{w.Record.Ref()})
+	want := dibs.Free
+	switch {
+	case err != nil:
+		return
+	case len(present.Records) > 0 && present.Records[0].Revision() != rev: // it will be stale
+		return
+	case len(present.Records) > 0:
+		want = present.Records[0].(*dibs.NameRecord).State
+	case rev != 0:
+		return
+	}
+	if w.Was != want {
+		s.T.Errorf("%+v was %q, and the write says %q", w.Record.Ref(), want, w.Was)
+	}
 }
 
 // sameIdentity checks that a write without Renew keeps the name or the entity of its record.
