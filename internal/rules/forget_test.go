@@ -252,6 +252,20 @@ func TestForgetMovedNames(t *testing.T) {
 	}
 }
 
+// A later change of rules that leaves a name where it is keeps the way to its former row.
+func TestForgetMovedNamesAfterAnotherChange(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "Alice", coretest.Alice))
+	folded := f.Reopened(coretest.FoldedSlugs())
+	folded.MustRecanonicalize(false)
+	strict := f.Reopened(coretest.NoLookAlikes(dibs.Policy{Profile: coretest.Lower{}}))
+	strict.MustRecanonicalize(false)
+	strict.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "alice", Entity: coretest.Alice})
+	strict.WantNoTrace(`"Alice"`)
+	strict.WantNoTrace(`"alice"`)
+}
+
 // A row from before the rules changed may have had other owners since: their history stays.
 func TestForgetLeavesReusedRows(t *testing.T) {
 	t.Parallel()
