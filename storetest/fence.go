@@ -111,6 +111,12 @@ func fenceAmongWriters(e *env) {
 			return e.store.(record.Fencer).Fence(e.Context(), "elsewhere")
 		}
 		for round := 0; ; round++ {
+			behind := false // the fence
+			select {
+			case <-fenced:
+				behind = true
+			default:
+			}
 			n := name("slug", fmt.Sprintf("w%d-%d", i, round), dibs.Held)
 			group := create(n)
 			group.Events = []dibs.Event{happened(dibs.EventReserved, n)}
@@ -119,6 +125,8 @@ func fenceAmongWriters(e *env) {
 			case err != nil:
 				<-fenced
 				return movedTo(err, "elsewhere")
+			case behind: // otherwise the writers of a store without a fence would never end
+				return fmt.Errorf("a commit that began after Fence had returned is %v", outcome)
 			case outcome == dibs.Committed:
 				committed.Add(1)
 				acknowledged[i] = append(acknowledged[i], n)

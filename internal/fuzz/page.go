@@ -32,7 +32,7 @@ func writePage(page string, each time.Duration, results []result) error {
 	}
 	head := fmt.Sprintf("\nThe last full run: %s, %s for each target, %s, %d cores, commit %s.\n\n",
 		time.Now().UTC().Format(time.DateOnly), each, runtime.Version(), runtime.NumCPU(), strings.TrimSpace(string(commit)))
-	return os.WriteFile(page, []byte(before+begins+head+table(results)+"\n"+ends+after), 0o644)
+	return os.WriteFile(page, []byte(before+begins+head+table(results)+"\n"+ends+after), 0o600)
 }
 
 // table returns the results as a table of Markdown.

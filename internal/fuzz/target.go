@@ -133,14 +133,14 @@ func (t target) keep(ctx context.Context, n int) error {
 	if n -= len(have); n <= 0 || len(inputs) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(own, 0o755); err != nil {
+	if err := os.MkdirAll(own, 0o700); err != nil {
 		return err
 	}
 	for i := range min(n, len(inputs)) {
 		from := inputs[i*len(inputs)/min(n, len(inputs))]
 		data, err := os.ReadFile(from)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(own, filepath.Base(from)), data, 0o644)
+			err = os.WriteFile(filepath.Join(own, filepath.Base(from)), data, 0o600)
 		}
 		if err != nil {
 			return err

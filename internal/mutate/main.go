@@ -30,18 +30,29 @@ import (
 // nearest are the packages whose tests must find the changes. Few changes get past the first.
 const nearest = "./internal/rules,./internal/core,./internal/model"
 
+// options say what to change, and what to expect.
+type options struct {
+	patterns   []string // of the files to change
+	statements bool     // leave statements out, too
+	equivalent string   // the file with the changes that no test can find
+	only       string   // see the flag
+	procs      int
+}
+
 func main() {
+	var o options
 	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
 	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
-	list := flag.String("equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
-	only := flag.String("only", "", "only changes whose description contains this")
-	procs := flag.Int("procs", 2, "how many changes to try concurrently")
+	flag.BoolVar(&o.statements, "statements", false, "also leave out single statements; most of those that no test finds only save time")
+	flag.StringVar(&o.equivalent, "equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
+	flag.StringVar(&o.only, "only", "", "only changes whose description contains this, or one of the lines of this file")
+	flag.IntVar(&o.procs, "procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", time.Minute, "how long the tests of one package may take")
 	flag.Parse()
+	o.patterns = strings.Split(*files, ",")
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	run := &runner{packages: strings.Split(*tests, ","), timeout: *timeout}
-	ok, err := mutate(ctx, run, strings.Split(*files, ","), *list, *only, *procs)
+	ok, err := mutate(ctx, &runner{packages: strings.Split(*tests, ","), timeout: *timeout}, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -53,19 +64,14 @@ func main() {
 }
 
 // mutate tries the changes, and reports whether all is as the list of equivalent ones says.
-func mutate(ctx context.Context, run *runner, patterns []string, list, only string, procs int) (ok bool, err error) {
-	equivalent, err := readEquivalent(list)
+func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
+	equivalent, err := readEquivalent(o.equivalent)
 	if err != nil {
 		return false, err
 	}
-	changed, mutants, err := collect(patterns)
+	changed, mutants, err := collect(o.patterns, o.statements)
 	if err != nil {
 		return false, err
-	}
-	for _, e := range equivalent {
-		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.String() == e }) {
-			return false, fmt.Errorf("%s: there is no such change: %s", list, e)
-		}
 	}
 	folder, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -75,14 +81,18 @@ func mutate(ctx context.Context, run *runner, patterns []string, list, only stri
 	if err := run.build(ctx, folder, changed); err != nil {
 		return false, err
 	}
+	some := []string{o.only}
+	if lines, err := os.ReadFile(o.only); err == nil {
+		some = strings.Split(strings.TrimSpace(string(lines)), "\n")
+	}
 	var numbers []int
 	for i, m := range mutants {
-		if strings.Contains(m.String(), only) {
+		if slices.ContainsFunc(some, func(text string) bool { return strings.Contains(m.String(), text) }) {
 			numbers = append(numbers, i+1)
 		}
 	}
 	begin := time.Now()
-	survivors, err := tryAll(ctx, run, mutants, numbers, procs)
+	survivors, err := tryAll(ctx, run, mutants, numbers, o.procs)
 	if err != nil {
 		return false, err
 	}
@@ -152,7 +162,7 @@ func tryAll(ctx context.Context, run *runner, mutants []mutant, numbers []int, p
 
 // collect finds the changes to all files that match the patterns. It returns the files with the
 // changes in them, and the changes, numbered from 1.
-func collect(patterns []string) (changed map[string][]byte, mutants []mutant, err error) {
+func collect(patterns []string, statements bool) (changed map[string][]byte, mutants []mutant, err error) {
 	changed = make(map[string][]byte)
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
@@ -171,7 +181,7 @@ func collect(patterns []string) (changed map[string][]byte, mutants []mutant, er
 				return nil, nil, err
 			}
 			var found []mutant
-			if changed[path], found, err = withMutants(path, source, len(mutants)+1); err != nil {
+			if changed[path], found, err = withMutants(path, source, len(mutants)+1, statements); err != nil {
 				return nil, nil, err
 			}
 			mutants = append(mutants, found...)

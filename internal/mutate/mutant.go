@@ -44,6 +44,8 @@ type file struct {
 	mutants []mutant
 	from    int // the number of the first mutant
 
+	statements bool // whether to leave statements out
+
 	function string // that is being visited
 	negated  map[ast.Expr]bool
 
@@ -54,11 +56,11 @@ type file struct {
 
 // withMutants returns the changed source of a file, and its mutants, numbered from the given number:
 // each condition of an if, and of a switch without a tag, is negated; each case of a switch with a tag
-// is emptied; each comparison and connective is flipped; each call whose result is not used, and each
-// assignment to a variable that exists, is left out.
-func withMutants(path string, source []byte, from int) ([]byte, []mutant, error) {
+// is emptied; each comparison and connective is flipped. With statements, each call whose result is not
+// used, and each assignment to a variable that exists, is left out, too.
+func withMutants(path string, source []byte, from int, statements bool) ([]byte, []mutant, error) {
 	f := &file{
-		path: path, source: source, set: token.NewFileSet(), from: from, negated: make(map[ast.Expr]bool),
+		path: path, source: source, set: token.NewFileSet(), from: from, statements: statements, negated: make(map[ast.Expr]bool),
 		before: make(map[int][]string), after: make(map[int][]string), operators: make(map[int]string),
 	}
 	parsed, err := parser.ParseFile(f.set, path, source, parser.SkipObjectResolution)
@@ -187,6 +189,9 @@ func (f *file) flip(n *ast.BinaryExpr) {
 }
 
 func (f *file) leaveOut(statements []ast.Stmt) {
+	if !f.statements {
+		return
+	}
 	for _, s := range statements {
 		switch s := s.(type) {
 		case *ast.AssignStmt:
@@ -259,21 +264,19 @@ import (
 	"cmp"
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var (
 	running, _ = strconv.Atoi(os.Getenv(%q))
 	trace, _   = os.OpenFile(os.Getenv(%q), os.O_APPEND|os.O_WRONLY, 0)
-	reached    sync.Map
+	reached    [1 << 16]atomic.Bool
 )
 
 // mutant reports whether the mutant with a number runs. It notes that a test has reached it.
 func mutant(k int) bool {
-	if trace != nil {
-		if _, again := reached.LoadOrStore(k, true); !again {
-			_, _ = trace.WriteString(strconv.Itoa(k) + "\n")
-		}
+	if trace != nil && !reached[k].Load() && !reached[k].Swap(true) {
+		_, _ = trace.WriteString(strconv.Itoa(k) + "\n")
 	}
 	return k == running
 }

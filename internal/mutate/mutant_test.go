@@ -34,7 +34,7 @@ func (t *T) g() { t.n++ }
 
 func TestWithMutants(t *testing.T) {
 	t.Parallel()
-	_, mutants, err := withMutants("p.go", []byte(sample), 1)
+	_, mutants, err := withMutants("p.go", []byte(sample), 1, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,9 @@ func TestMutate(t *testing.T) {
 	run := func(equivalent string) bool {
 		t.Helper()
 		write("equivalent.txt", equivalent)
-		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute}, []string{"p.go"}, "equivalent.txt", "", 1)
+		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute}, options{
+			patterns: []string{"p.go"}, statements: true, equivalent: "equivalent.txt", procs: 1,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +138,7 @@ func TestListIsUpToDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1)
+		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1, true)
 		if err != nil {
 			t.Fatal(err)
 		}

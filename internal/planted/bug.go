@@ -71,7 +71,7 @@ func writePage(page, list string) error {
 	if !begun || !ended {
 		return fmt.Errorf("%s has no place for the list: %s", page, begins+ends)
 	}
-	return os.WriteFile(page, []byte(before+begins+table(bugs)+ends+after), 0o644)
+	return os.WriteFile(page, []byte(before+begins+table(bugs)+ends+after), 0o600)
 }
 
 // table returns the bugs as a table of Markdown.

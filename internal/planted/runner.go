@@ -21,9 +21,9 @@ type runner struct {
 	folder  string // for everything that it makes
 	timeout time.Duration
 
-	mu     sync.Mutex
-	sound  map[string]func() error // by test: whether it passes without a bug
-	binary func() (string, error)
+	mu       sync.Mutex
+	sound    map[string]func() error           // by test: whether it passes without a bug
+	programs map[string]func() (string, error) // by package: the compiled tests without a bug, or the server
 }
 
 // check returns why the named test does not find the bug, or nil if it does.
@@ -82,15 +82,16 @@ func (r *runner) run(ctx context.Context, b bug, content []byte) (failed bool, e
 }
 
 func (r *runner) runGo(ctx context.Context, b bug, content []byte, folder string) (failed bool, err error) {
-	args := []string{"test", "-vet=off", "-v", "-timeout=" + r.timeout.String(), "-run=" + pattern(b.Test)}
-	if content != nil {
-		list, err := overlay.Write(folder, map[string][]byte{b.File: content})
-		if err != nil {
-			return false, err
+	var output []byte
+	if content == nil {
+		output, failed, err = r.runSound(ctx, b)
+	} else {
+		var list string
+		if list, err = overlay.Write(folder, map[string][]byte{b.File: content}); err == nil {
+			output, failed, err = execute(ctx, ".", nil, "go", "test", "-vet=off", "-v", "-count=1", "-overlay="+list,
+				"-timeout="+r.timeout.String(), "-run="+pattern(b.Test), "./"+b.Package)
 		}
-		args = append(args, "-count=1", "-overlay="+list)
 	}
-	output, failed, err := execute(ctx, ".", nil, "go", append(args, "./"+b.Package)...)
 	top, _, _ := strings.Cut(b.Test, "/")
 	switch {
 	case err != nil:
@@ -103,6 +104,39 @@ func (r *runner) runGo(ctx context.Context, b bug, content []byte, folder string
 		return false, errors.New("the test does not end")
 	}
 	return failed, nil
+}
+
+// runSound runs a test without a bug. The tests of a package are compiled once.
+func (r *runner) runSound(ctx context.Context, b bug) (output []byte, failed bool, err error) {
+	program, err := r.compiled(ctx, b.Package, "test", "-c", "-vet=off")
+	if err != nil {
+		return nil, false, err
+	}
+	return execute(ctx, b.Package, nil, program, "-test.v", "-test.timeout="+r.timeout.String(), "-test.run="+pattern(b.Test))
+}
+
+// compiled returns the program that the go command makes of a package, once for all bugs.
+func (r *runner) compiled(ctx context.Context, pkg string, args ...string) (string, error) {
+	r.mu.Lock()
+	if r.programs == nil {
+		r.programs = make(map[string]func() (string, error))
+	}
+	if r.programs[pkg] == nil {
+		r.programs[pkg] = sync.OnceValues(func() (string, error) {
+			program, err := filepath.Abs(filepath.Join(r.folder, strings.ReplaceAll("of_"+pkg, "/", "_")))
+			if err != nil {
+				return "", err
+			}
+			output, failed, err := execute(ctx, ".", nil, "go", append(args, "-o", program, "./"+pkg)...)
+			if failed {
+				err = fmt.Errorf("%s does not compile:\n%s", pkg, output)
+			}
+			return program, err
+		})
+	}
+	compile := r.programs[pkg]
+	r.mu.Unlock()
+	return compile()
 }
 
 // pattern matches a test and nothing else.
@@ -165,7 +199,7 @@ func copyClient(b bug, content []byte, folder string) (own string, err error) {
 			case "node_modules", "build", "dist", "__pycache__":
 				return filepath.SkipDir
 			}
-			return os.MkdirAll(to, 0o755)
+			return os.MkdirAll(to, 0o700)
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -174,7 +208,7 @@ func copyClient(b bug, content []byte, folder string) (own string, err error) {
 		if path == filepath.FromSlash(b.File) && content != nil {
 			data = content
 		}
-		return os.WriteFile(to, data, 0o644)
+		return os.WriteFile(to, data, 0o600)
 	})
 	return own, err
 }
@@ -182,7 +216,7 @@ func copyClient(b bug, content []byte, folder string) (own string, err error) {
 // runWithServer runs a test that starts servers. Its output tells that it ran: "passed" is in it if it
 // passed.
 func (r *runner) runWithServer(ctx context.Context, folder, passed, program string, args ...string) (failed bool, err error) {
-	binary, err := r.dibs(ctx)
+	binary, err := r.compiled(ctx, "cmd/dibs", "build")
 	if err != nil {
 		return false, err
 	}
@@ -191,27 +225,6 @@ func (r *runner) runWithServer(ctx context.Context, folder, passed, program stri
 		err = fmt.Errorf("there is no such test:\n%s", output)
 	}
 	return failed, err
-}
-
-// dibs returns the server that the clients' tests start.
-func (r *runner) dibs(ctx context.Context) (string, error) {
-	r.mu.Lock()
-	if r.binary == nil {
-		r.binary = sync.OnceValues(func() (string, error) {
-			binary, err := filepath.Abs(filepath.Join(r.folder, "dibs"))
-			if err != nil {
-				return "", err
-			}
-			output, failed, err := execute(ctx, ".", nil, "go", "build", "-o", binary, "./cmd/dibs")
-			if failed {
-				err = fmt.Errorf("the server does not compile:\n%s", output)
-			}
-			return binary, err
-		})
-	}
-	build := r.binary
-	r.mu.Unlock()
-	return build()
 }
 
 // execute runs a program and reports whether it failed. An error means that it did not run to its

@@ -121,10 +121,25 @@ func TestDryRun(t *testing.T) {
 	if err != nil || results[0].Names[0].State != dibs.Active || results[0].Version != 2 || len(results[2].Freed) != 2 {
 		t.Errorf("DryRun = %+v, %v", results, err)
 	}
+	// It also returns the events of each command. A command that is done has them in the feed.
+	var kinds [][]dibs.EventKind
+	for _, r := range results {
+		var own []dibs.EventKind
+		for _, e := range r.Events {
+			own = append(own, e.Kind)
+		}
+		kinds = append(kinds, own)
+	}
+	if want := [][]dibs.EventKind{{dibs.EventDemoted, dibs.EventClaimed}, {dibs.EventClaimed}, {dibs.EventGivenUp, dibs.EventGivenUp, dibs.EventDeleted}}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("the events would be %v, want %v", kinds, want)
+	}
 	_, err = f.DryRun(f.Ctx, coretest.Claim("slug", "x", coretest.User2))
 	f.WantError(err, dibs.ErrNameTaken)
 	if after := f.Dump(); !reflect.DeepEqual(before, after) {
 		t.Error("a dry run changed something")
+	}
+	if done := f.Must(coretest.Claim("other", "x", coretest.User1))[0]; len(done.Events) != 0 {
+		t.Errorf("a command that is done returns %v", done.Events)
 	}
 }
 

@@ -195,6 +195,24 @@ func TestMaxHoldsSuspect(t *testing.T) {
 }
 
 // With the token, a principal that may act for others counts as the holder.
+// A hold counts until it ends. A row that says that it counts, and does not, would make a quota of
+// nothing when it is forgotten.
+func TestOnlyHoldsAreCounted(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 9}})
+	for _, value := range []string{"held", "released", "confirmed", "renamed"} {
+		f.Must(coretest.Reserve("slug", value, coretest.Token1))
+	}
+	f.Must(dibs.Release{ID: dibs.NameID("slug", "released"), Token: coretest.Token1})
+	f.Must(dibs.Confirm{ID: dibs.NameID("slug", "confirmed"), Token: coretest.Token1, Entity: coretest.User1})
+	f.Must(dibs.Rename{Namespace: "slug", Value: "renamed", Entity: coretest.User1, Token: coretest.Token1})
+	for _, r := range f.Records(dibs.KindName) {
+		if n := r.(*dibs.NameRecord); n.Terms.Counted != (n.State == dibs.Held) {
+			t.Errorf("%s, %s: counted is %v", n.Canonical, n.State, n.Terms.Counted)
+		}
+	}
+}
+
 func TestActForOthers(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)

@@ -165,6 +165,9 @@ func TestForgetOneName(t *testing.T) {
 		f.WantError(err, want)
 	}
 	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"})
+	if _, err := f.Forget(f.Ctx, dibs.ForgetRequest{Namespace: "email", Value: "alice@home"}); !strings.Contains(err.Error(), "name the entity that has it") {
+		t.Errorf("%v does not say what to do", err)
+	}
 	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "email", Value: "alice@home", Entity: coretest.User1})
 	try(dibs.ErrNotOwner, dibs.ForgetRequest{Namespace: "slug", Value: "over", Entity: coretest.User2})
 	try(dibs.ErrNameTaken, dibs.ForgetRequest{Namespace: "slug", Value: "held"})
@@ -246,6 +249,158 @@ func TestForgetMovedNames(t *testing.T) {
 		h := f.Reopened(coretest.ExactSlugs())
 		h.MustRecanonicalize(false)
 		h.WantResolve("slug", "Other", 200, "")
+	}
+}
+
+// A later change of rules that leaves a name where it is keeps the way to its former row.
+func TestForgetMovedNamesAfterAnotherChange(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "Alice", coretest.Alice))
+	folded := f.Reopened(coretest.FoldedSlugs())
+	folded.MustRecanonicalize(false)
+	strict := f.Reopened(coretest.NoLookAlikes(dibs.Policy{Profile: coretest.Lower{}}))
+	strict.MustRecanonicalize(false)
+	strict.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "alice", Entity: coretest.Alice})
+	strict.WantNoTrace(`"Alice"`)
+	strict.WantNoTrace(`"alice"`)
+}
+
+// A row from before the rules changed may have had other owners since: their history stays.
+func TestForgetLeavesReusedRows(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.FoldedSlugs())
+	f.Must(coretest.Claim("slug", "ALICE", coretest.Alice)) // in the row of alice
+	upper := f.Reopened(map[string]dibs.Policy{"slug": {Profile: coretest.Upper{}}})
+	upper.MustRecanonicalize(false) // to that of ALICE
+	exact := f.Reopened(map[string]dibs.Policy{"slug": {}})
+	exact.MustRecanonicalize(false)
+	exact.Must(coretest.Claim("slug", "alice", coretest.User2), coretest.Decommission("slug", "alice", coretest.User2))
+	want := exact.KindsOf("slug", "alice")
+	exact.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "ALICE", Entity: coretest.Alice})
+	if got := exact.KindsOf("slug", "alice"); !slices.Equal(got, want) {
+		t.Errorf("the history of another entity's name is %v, and was %v", got, want)
+	}
+}
+
+// An entity without events of its own is forgotten, too.
+func TestForgetAnEntityWithoutEvents(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	f.Must(coretest.Claim("slug", "x", coretest.Alice), dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User1})
+	if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice}); r.Replayed {
+		t.Errorf("%+v", r)
+	}
+	f.WantNoTrace("alice")
+	if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice}); !r.Replayed {
+		t.Errorf("the second time: %+v", r)
+	}
+}
+
+// A transfer keeps the details of the hold that a name came from. They go with the person whose hold
+// it was, each of them, and stay if it was another's.
+func TestForgetDropsInheritedDetails(t *testing.T) {
+	t.Parallel()
+	for what, claim := range map[string]func(f *coretest.Fixture, entity dibs.Entity){
+		"token": func(f *coretest.Fixture, entity dibs.Entity) {
+			n := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+			f.Must(dibs.Confirm{ID: n.ID, Token: coretest.Token1, Entity: entity})
+		},
+		"principal": func(f *coretest.Fixture, entity dibs.Entity) {
+			f.ActAs("alice-key", 0).Must(coretest.Claim("slug", "x", entity))
+		},
+		"correlation ID": func(f *coretest.Fixture, entity dibs.Entity) {
+			f.Must(dibs.Claim{Namespace: "slug", Value: "x", Entity: entity, CorrelationID: "alice-order"})
+		},
+		"meta": func(f *coretest.Fixture, entity dibs.Entity) {
+			f.Must(dibs.Claim{Namespace: "slug", Value: "x", Entity: entity, Meta: map[string]string{"for": "alice"}})
+		},
+	} {
+		for _, first := range []dibs.Entity{coretest.Alice, coretest.User1} {
+			f := coretest.NewFixture(t, nil)
+			if first != coretest.Alice { // she had the name before
+				f.Must(coretest.Claim("slug", "x", coretest.Alice), coretest.Decommission("slug", "x", coretest.Alice))
+			}
+			claim(f, first)
+			f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: first, To: coretest.User2})
+			f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+			row := f.Records(dibs.KindName)[0].(*dibs.NameRecord)
+			has := !row.Token.IsZero() || row.Principal != "" || row.CorrelationID != "" || len(row.Meta) > 0
+			if has != (first != coretest.Alice) {
+				t.Errorf("%s of %s: after Alice was forgotten the row is %+v", what, first, row)
+			}
+		}
+	}
+}
+
+// Only events about the person lose the version of the entity.
+func TestForgetKeepsVersionsOfOthers(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	f.Must(coretest.Claim("slug", "x", coretest.User1), dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.User1, To: coretest.Alice})
+	f.Must(dibs.Transfer{Namespace: "slug", Value: "x", From: coretest.Alice, To: coretest.User2})
+	before := f.HistoryOf("slug", "x")
+	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	after := f.HistoryOf("slug", "x")
+	for i, was := range before {
+		var is dibs.Event // the history has one event more
+		for _, e := range after {
+			if e.Rev == was.Rev {
+				is = e
+			}
+		}
+		want := was.Version
+		if was.Entity == coretest.Alice {
+			want = 0
+		}
+		if want == 0 && was.Entity != coretest.Alice || is.Version != want {
+			t.Errorf("event %d of %s has version %d, and had %d", i, was.Entity, is.Version, was.Version)
+		}
+	}
+}
+
+// A namespace says its scope: a request need not repeat it.
+func TestForgetInAScope(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("acme.slug", "gone", coretest.User1), coretest.Decommission("acme.slug", "gone", coretest.User1))
+	if r := f.MustForget(dibs.ForgetRequest{Namespace: "acme.slug", Value: "gone"}); len(r.Erased) != 1 {
+		t.Errorf("%+v", r)
+	}
+	f.WantNoTrace("gone")
+}
+
+// A quota has the name of its principal, so it goes with the last hold that counts. One that begins
+// again has a higher revision than any before it: a decision that rests on the old one is stale.
+func TestForgottenQuotaBeginsAnew(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHolds: 3, HoldHistory: time.Hour}})
+	ann := f.ActAs("ann", 0)
+	reserve := func(value string) {
+		t.Helper()
+		ann.Must(dibs.Reserve{Namespace: "slug", Value: value, Token: coretest.Token1, Entity: coretest.User1})
+	}
+	revision := func() uint64 {
+		t.Helper()
+		quotas := f.Records(dibs.KindQuota)
+		if len(quotas) != 1 {
+			t.Fatalf("%d quotas", len(quotas))
+		}
+		return quotas[0].Revision()
+	}
+	reserve("a")
+	reserve("b")
+	reserve("c")
+	ann.Must(dibs.Release{ID: dibs.NameID("slug", "c"), Token: coretest.Token1})
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "a", Entity: coretest.User1})
+	before := revision() // "b" still counts
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "b", Entity: coretest.User1})
+	if quotas := f.Records(dibs.KindQuota); len(quotas) != 0 {
+		t.Errorf("%v is left", quotas[0])
+	}
+	reserve("d")
+	if after := revision(); after <= before {
+		t.Errorf("the quota begins again at revision %d, and was at %d", after, before)
 	}
 }
 

@@ -161,6 +161,7 @@ func TestPurgedAndTakenInOneBatch(t *testing.T) {
 	}{
 		{"look-alikes", "slug", "paypal", "paypa1", coretest.NoLookAlikes(dibs.Policy{})},
 		{"blind", "email", "x@y", "x@y", blind(keyA)},
+		{"blind without look-alikes", "email", "x@y", "x@y", map[string]dibs.Policy{"email": {Blind: []dibs.BlindKey{keyA}, HoldHistory: time.Hour}}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()

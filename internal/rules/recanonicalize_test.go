@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -76,6 +77,58 @@ func TestRecanonicalize(t *testing.T) {
 }
 
 // Two names of different owners become one: nothing changes, and the report names both.
+// Only two names of one entity, of which at most one is active, become one. All others collide, also
+// if one of them only redirects or is held: no owner may lose a name, and none may get another's.
+func TestRecanonicalizeMergesNoStrangers(t *testing.T) {
+	t.Parallel()
+	many := map[string]dibs.Policy{"slug": {ManyPerEntity: true, HoldHistory: time.Hour}}
+	for what, c := range map[string]struct {
+		policies map[string]dibs.Policy
+		commands []dibs.Command
+		want     dibs.FindingKind
+	}{
+		"active and an alias of another": {coretest.ExactSlugs(), []dibs.Command{
+			coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("slug", "alice", coretest.User2), coretest.Rename("slug", "bob", coretest.User2),
+		}, dibs.FindingCollision},
+		"aliases of two": {coretest.ExactSlugs(), []dibs.Command{
+			coretest.Claim("slug", "Alice", coretest.User1), coretest.Rename("slug", "ann", coretest.User1),
+			coretest.Claim("slug", "alice", coretest.User2), coretest.Rename("slug", "bob", coretest.User2),
+		}, dibs.FindingCollision},
+		"two active of one": {many, []dibs.Command{
+			coretest.Claim("slug", "Alice", coretest.User1), coretest.Claim("slug", "alice", coretest.User1),
+		}, dibs.FindingCollision},
+		"alias and held, for the same": {coretest.ExactSlugs(), []dibs.Command{
+			coretest.Claim("slug", "Alice", coretest.User1), coretest.Rename("slug", "ann", coretest.User1),
+			dibs.Reserve{Namespace: "slug", Value: "alice", Token: coretest.Token1, Entity: coretest.User1},
+		}, dibs.FindingCollision},
+		"held and alias, for the same": {coretest.ExactSlugs(), []dibs.Command{
+			coretest.Claim("slug", "alice", coretest.User1), coretest.Rename("slug", "ann", coretest.User1),
+			dibs.Reserve{Namespace: "slug", Value: "Alice", Token: coretest.Token1, Entity: coretest.User1},
+		}, dibs.FindingCollision},
+		"active and alias of one": {coretest.ExactSlugs(), []dibs.Command{
+			coretest.Claim("slug", "Alice", coretest.User1), coretest.Rename("slug", "alice", coretest.User1),
+		}, dibs.FindingMerge},
+	} {
+		f := coretest.NewFixture(t, c.policies)
+		for _, command := range c.commands {
+			f.Must(command)
+		}
+		policy := c.policies["slug"]
+		policy.Profile = coretest.Lower{}
+		g := f.Reopened(map[string]dibs.Policy{"slug": policy})
+		if plan := g.MustRecanonicalize(true); plan.Counts[c.want] != 1 {
+			t.Errorf("%s: planned %+v, want a %s", what, plan.Counts, c.want)
+		}
+		before := f.Dump()
+		_, err := g.Recanonicalize(g.Ctx, dibs.RecanonicalizeRequest{Namespace: "slug"})
+		if collides := errors.Is(err, dibs.ErrNameTaken); collides != (c.want == dibs.FindingCollision) {
+			t.Errorf("%s: %v", what, err)
+		} else if collides && !reflect.DeepEqual(before.Events, f.Dump().Events) {
+			t.Errorf("%s: names were changed", what)
+		}
+	}
+}
+
 func TestRecanonicalizeCollision(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.ExactSlugs())

@@ -233,6 +233,33 @@ func TestPurgeKeepsTheHighestEpochAndRevision(t *testing.T) {
 	}
 }
 
+// A purge that raises neither epoch nor revision does not write the namespace record, which every new
+// name reads.
+func TestPurgeRaisesTheRecordOnlyIfNeeded(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}})
+	record := func() uint64 {
+		t.Helper()
+		records := f.Records(dibs.KindNamespace)
+		if len(records) != 1 {
+			t.Fatalf("%d namespace records", len(records))
+		}
+		return records[0].Revision()
+	}
+	for _, value := range []string{"first", "second"} {
+		f.Must(coretest.Reserve("slug", value, coretest.Token1), dibs.Release{ID: dibs.NameID("slug", value), Token: coretest.Token1})
+		f.Clock.Advance(time.Minute)
+	}
+	f.Clock.Advance(time.Hour - 2*time.Minute) // "first" is due
+	f.SweepAll()
+	once := record()
+	f.Clock.Advance(time.Minute)
+	f.SweepAll()
+	if names := f.Records(dibs.KindName); len(names) != 0 || record() != once {
+		t.Errorf("%d names are left, and the record is at %d, not %d", len(names), record(), once)
+	}
+}
+
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {MaxHold: 20 * time.Minute}})

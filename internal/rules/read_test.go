@@ -1,0 +1,57 @@
+package rules_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/coretest"
+)
+
+// readFixture has a name in each state: alias, active, quarantined, held out of its quarantine, and free.
+func readFixture(t *testing.T) *coretest.Fixture {
+	t.Helper()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {AliasRetention: time.Hour, Quarantine: 2 * time.Hour}})
+	f.Must(coretest.Claim("slug", "alias", coretest.User1), dibs.Rename{Namespace: "slug", Value: "active", Entity: coretest.User1})
+	for _, value := range []string{"quarantined", "held"} {
+		f.Must(coretest.Claim("slug", value, coretest.User2), coretest.Decommission("slug", value, coretest.User2))
+	}
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "held", Token: coretest.Token1, Entity: coretest.User2})
+	return f
+}
+
+// Only what ends by itself, and leads anywhere or nowhere until then, has a date.
+func TestResolveUntil(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	now := f.Clock.Now()
+	for value, want := range map[string]time.Time{
+		"alias": now.Add(time.Hour), "quarantined": now.Add(2 * time.Hour), "active": {}, "held": {}, "free": {},
+	} {
+		if r, err := f.Resolve(f.Ctx, "slug", value); err != nil || !r.Until.Equal(want) {
+			t.Errorf("%s resolves until %v, %v, want %v", value, r.Until, err, want)
+		}
+	}
+}
+
+// Only an owned name has the version of its entity, and only if it is asked for.
+func TestGetVersion(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	f.Must(dibs.Archive{Entity: coretest.User1})
+	entity, err := f.Entity(f.Ctx, "", coretest.User1)
+	if err != nil || entity.Version == 0 {
+		t.Fatalf("%+v, %v", entity, err)
+	}
+	for value, want := range map[string]uint64{"alias": entity.Version, "active": entity.Version, "quarantined": 0, "held": 0} {
+		for _, asked := range []bool{true, false} {
+			n, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: value, Version: asked})
+			if !asked {
+				want = 0
+			}
+			if err != nil || n.Version != want || n.Archived != (want != 0) {
+				t.Errorf("%s, asked %v: version %d, archived %v, %v; want version %d", value, asked, n.Version, n.Archived, err, want)
+			}
+		}
+	}
+}
