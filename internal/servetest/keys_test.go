@@ -145,7 +145,8 @@ func TestChangingAKey(t *testing.T) {
 	}
 
 	declared, shown := keys("generate")
-	writeFile(t, dir, "dibs.toml", shown[strings.Index(shown, "[[keys]]"):])
+	_, table, _ := strings.Cut(shown, "[[keys]]")
+	writeFile(t, dir, "dibs.toml", "[[keys]]"+table)
 	p.signal(t, syscall.SIGHUP)
 	await(t, "both secrets work", func() bool { return works(declared) && works(first) })
 	if got := confirm(declared, alice); got != http.StatusOK {
