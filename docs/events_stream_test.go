@@ -67,7 +67,7 @@ func expectLines(t *testing.T, program, url string, want ...string) {
 	t.Helper()
 	run := exec.CommandContext(t.Context(), program)
 	run.Dir = filepath.Dir(program)
-	run.Env = append(os.Environ(), "DIBS_URL="+url)
+	run.Env = append(os.Environ(), "DIBS_SERVER="+url)
 	out, err := run.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -64,16 +64,17 @@ func (p *webPage) runBlock(body string, shown block) {
 	p.Helper()
 	commands := strings.Split(strings.TrimSpace(strings.ReplaceAll(body, "\\\n", " ")), "\n")
 	for i, line := range commands {
+		assigned := assignment.FindStringSubmatch(line)
 		words := p.words(line)
 		switch {
+		case assigned != nil:
+			p.env[assigned[1]] = p.makeKey(p.words(strings.TrimSuffix(assigned[2], " | head -n 1"))[1:])
 		case words[0] == "curl":
 			var expected block
 			if i == len(commands)-1 {
 				expected = shown
 			}
 			p.curl(words[1:], expected)
-		case words[0] == "dibs" && words[1] == "keys":
-			p.makeKey(words[1:])
 		case words[0] == "dibs" && words[1] == "serve":
 			p.checkFlags(words[2:])
 		case words[0] != "go" && words[0] != "make":
@@ -93,14 +94,15 @@ func (p *webPage) words(line string) (words []string) {
 	return words
 }
 
-// makeKey runs a command about keys and keeps the secret in DIBS_KEY.
-func (p *webPage) makeKey(args []string) {
+// makeKey runs a command that makes a key and returns its secret.
+func (p *webPage) makeKey(args []string) string {
 	p.Helper()
 	var out, failed strings.Builder
 	if code := (cli.Process{Args: args, Stdout: &out, Stderr: &failed}).Run(); code != 0 {
 		p.Fatalf("%q: %s", args, failed.String())
 	}
-	p.env["DIBS_KEY"], _, _ = strings.Cut(out.String(), "\n")
+	secret, _, _ := strings.Cut(out.String(), "\n")
+	return secret
 }
 
 // checkFlags checks that dibs serve has the flags that a page shows.
@@ -201,6 +203,7 @@ func TestServerPageHasEveryGroup(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(shown)); !slices.Equal(got, access.Groups()) {
 		t.Errorf("the page has the groups %q, the code %q", got, access.Groups())
 	}
+	ungrouped := wire.ListOf(access.Verbs(), func(v access.Verb) string { return string(v) })
 	for group, verbs := range shown {
 		caller := access.Caller{Grants: []access.Grant{{Verbs: []access.Verb{group}, Namespaces: []string{"*"}}}}
 		var may []string
@@ -209,10 +212,12 @@ func TestServerPageHasEveryGroup(t *testing.T) {
 				may = append(may, string(verb))
 			}
 		}
-		if group != access.All { // its row lists only the verbs that are in no other group
+		if group != access.All {
 			sameSet(t, string(group), verbs, may)
+			ungrouped = slices.DeleteFunc(ungrouped, func(verb string) bool { return slices.Contains(may, verb) })
 		}
 	}
+	sameSet(t, "in no group but all", shown[access.All], ungrouped)
 }
 
 func TestServerPageHasEveryMetric(t *testing.T) {

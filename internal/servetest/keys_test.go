@@ -1,9 +1,11 @@
 package servetest_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -84,5 +86,84 @@ func TestKeyOnThisMachine(t *testing.T) {
 	a, err := ask(newClient(t, 1), http.MethodPost, p.url+"/v1/reservations", reservation("alice", "1"), "Authorization", bearer)
 	if err != nil || a.status != http.StatusForbidden {
 		t.Errorf("a forbidden request: %d, %v", a.status, err)
+	}
+}
+
+// TestChangingAKey follows docs/server.md: a hold belongs to the name of its key. So a second secret
+// that the file declares under this name, and a key that is made again after it was revoked, both
+// confirm what the first one reserved. A key of another name does not.
+func TestChangingAKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, dir, "dibs.toml", "")
+	keys := func(args ...string) (secret, out string) {
+		t.Helper()
+		done := finish(t, dir, append([]string{"keys"}, args...)...)
+		if done.wait(t) != 0 {
+			t.Fatal(done.stderr.String())
+		}
+		return secretLine.FindString(done.stdout.String()), done.stdout.String()
+	}
+	create := func(name string) string {
+		secret, _ := keys("create", name, "--may", "hold,read", "--in", "slug", "--store", "sqlite:dibs.db")
+		return secret
+	}
+	revoke := func(name string) { keys("revoke", name, "--yes", "--store", "sqlite:dibs.db") }
+	first, other := create("checkout"), create("other")
+	p := serve(t, dir, "--config", "dibs.toml")
+	post := func(secret, path, body string) (status int, reservationID string) {
+		t.Helper()
+		a, err := ask(newClient(t, 1), http.MethodPost, p.url+"/v1/reservations"+path, body, "Authorization", "Bearer "+secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made struct {
+			ReservationID string `json:"reservationId"`
+		}
+		_ = json.Unmarshal(a.body, &made)
+		return a.status, made.ReservationID
+	}
+	const token = `"token": "a-random-secret-of-mine"`
+	hold := func(value string) (id string) {
+		t.Helper()
+		status, id := post(first, "", `{"namespace": "slug", "value": "`+value+`", `+token+`}`)
+		if status != http.StatusCreated {
+			t.Fatal(status)
+		}
+		return id
+	}
+	confirm := func(secret, id string) int {
+		status, _ := post(secret, "/"+id+"/confirm", `{`+token+`, "entity": {"type": "wedding", "id": "`+id+`"}}`)
+		return status
+	}
+	works := func(secret string) bool {
+		return get(t, p.url+"/v1/check/slug/x", "Authorization", "Bearer "+secret).status == http.StatusOK
+	}
+	alice, bob := hold("alice"), hold("bob")
+	if got := confirm(other, alice); got != http.StatusConflict {
+		t.Errorf("a key of another name confirms: %d", got)
+	}
+
+	declared, shown := keys("generate")
+	_, table, _ := strings.Cut(shown, "[[keys]]")
+	writeFile(t, dir, "dibs.toml", "[[keys]]"+table)
+	p.signal(t, syscall.SIGHUP)
+	await(t, "both secrets work", func() bool { return works(declared) && works(first) })
+	if got := confirm(declared, alice); got != http.StatusOK {
+		t.Errorf("the declared secret confirms: %d", got)
+	}
+
+	revoke("checkout")
+	await(t, "the stored secret ends", func() bool { return !works(first) })
+	if !works(declared) {
+		t.Error("the declared secret ended with the stored one")
+	}
+	writeFile(t, dir, "dibs.toml", "")
+	p.signal(t, syscall.SIGHUP)
+	await(t, "the declared secret ends", func() bool { return !works(declared) })
+	again := create("checkout")
+	await(t, "the new key works", func() bool { return works(again) })
+	if got := confirm(again, bob); got != http.StatusOK {
+		t.Errorf("the key that was made again confirms: %d", got)
 	}
 }
