@@ -199,7 +199,7 @@ mutate:
 FONTS := fonts-inter fonts-noto-color-emoji
 
 # The pictures of README and docs, and how long the registry lives before they are taken.
-PICTURES := overview-light.png entity-light.png rename-light.png
+PICTURES := overview-light.png entity-light.png name-light.png rename-light.png
 LIVE     ?= 4m
 
 ## screenshots: every page of the dashboard, light and dark, wide and narrow, into dashboard/screenshots; the best into docs/images
