@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package etcdtest starts real, private etcd clusters for tests. Each member is a separate
 // process, of the program in the folder member, which is built when the first cluster starts. So
 // members can be killed, paused and cut off as in production. Data is in a temporary folder, ports are on the

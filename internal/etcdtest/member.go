@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcdtest
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -162,12 +165,12 @@ func (m *Member) Restart(tb testing.TB) {
 }
 
 // Pause stops the member: it does nothing, but its connections stay open.
-func (m *Member) Pause(tb testing.TB) { m.signal(tb, stop) }
+func (m *Member) Pause(tb testing.TB) { m.signal(tb, syscall.SIGSTOP) }
 
 // Resume continues a paused member.
-func (m *Member) Resume(tb testing.TB) { m.signal(tb, proceed) }
+func (m *Member) Resume(tb testing.TB) { m.signal(tb, syscall.SIGCONT) }
 
-func (m *Member) signal(tb testing.TB, sig os.Signal) {
+func (m *Member) signal(tb testing.TB, sig syscall.Signal) {
 	tb.Helper()
 	if err := m.process.Process.Signal(sig); err != nil {
 		tb.Fatal(err)
