@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/calldibs/dibs/internal/figures"
@@ -12,6 +13,7 @@ import (
 func partsOf(speed, growth figures.Run) (map[string]string, error) {
 	parts := map[string]string{
 		"speed":   summary(speed),
+		"short":   shortTable(speed.Results),
 		"machine": machine(speed),
 		"goals":   goalTable(speed.Results),
 		"peers":   peerTable(speed.Results),
@@ -136,25 +138,25 @@ func curveTable(c figures.Curve) string {
 	return t.String()
 }
 
-// summary is the paragraph on speed in README.md.
+// summary is the paragraph on speed in README.md, with what is slower, too.
 func summary(r figures.Run) string {
-	var ours, bare, hand figures.Result
+	many, lone := make(map[string]figures.Result), []float64(nil)
 	for _, result := range r.Results {
-		if result.Goal != "S1" {
-			continue
-		}
-		switch result.Against {
-		case "bare statement":
-			ours, bare = result, result
-		case "same work by hand":
-			hand = result
+		switch {
+		case result.Ratio == nil:
+		case result.Goal == "S1":
+			many[result.Against] = result
+		case result.Goal == "S5" && result.Against == "bare statement":
+			lone = append(lone, *result.Ratio)
 		}
 	}
-	if bare.Peer == nil || hand.Peer == nil {
+	bare, one, hand := many["bare statement"], many["same work in one statement"], many["same work by hand"]
+	if bare.Ratio == nil || one.Ratio == nil || hand.Ratio == nil || len(lone) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(`- **Fast**: callers share commits. In the last run of `+"`make bench`"+`, 256 callers reserved %s names a second on PostgreSQL, each with its
-  history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, and %.1f
-  times as many as by hand-written transactions that do the same work. [More](docs/performance.md), and where the limit is.
-`, figures.Thousands(ours.Ours.Median), r.Cores, *bare.Ratio, *hand.Ratio)
+  history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, %.1f times
+  as many as by one statement that does the same work, %.1f times as by a transaction that does. A caller alone waits %.1f to %.1f times as long as
+  for a bare `+"`INSERT`"+`. [More](docs/performance.md), and where the limit is.
+`, figures.Thousands(bare.Ours.Median), r.Cores, *bare.Ratio, *one.Ratio, *hand.Ratio, slices.Min(lone), slices.Max(lone))
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package etcdtest starts real, private etcd clusters for tests. Each member is a separate process, so
 // members can be killed, paused and cut off as in production. Its program is in the folder member; it is
 // built when the first cluster starts, and kept in the user's cache. Data is in a temporary folder, ports

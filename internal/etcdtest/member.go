@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcdtest
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/calldibs/dibs/internal/harness"
@@ -159,12 +162,12 @@ func (m *Member) Restart(tb harness.TB) {
 }
 
 // Pause stops the member: it does nothing, but its connections stay open.
-func (m *Member) Pause(tb harness.TB) { m.signal(tb, stop) }
+func (m *Member) Pause(tb harness.TB) { m.signal(tb, syscall.SIGSTOP) }
 
 // Resume continues a paused member.
-func (m *Member) Resume(tb harness.TB) { m.signal(tb, proceed) }
+func (m *Member) Resume(tb harness.TB) { m.signal(tb, syscall.SIGCONT) }
 
-func (m *Member) signal(tb harness.TB, sig os.Signal) {
+func (m *Member) signal(tb harness.TB, sig syscall.Signal) {
 	tb.Helper()
 	if err := m.process.Process.Signal(sig); err != nil {
 		tb.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcdtest
 
 import (
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 // memberProgram builds the program of members. It is a module of its own, in the folder member: users
@@ -41,3 +44,15 @@ var memberProgram = sync.OnceValues(func() (path string, err error) {
 	}
 	return path, nil
 })
+
+// lock waits for the lock of a file.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil
+}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcdtest
 
 import "github.com/calldibs/dibs/internal/harness"

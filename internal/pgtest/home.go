@@ -1,3 +1,5 @@
+//go:build unix
+
 package pgtest
 
 import (
@@ -45,7 +47,7 @@ type home struct {
 	dir        string
 	kept       string // where the data stays; empty if it is in dir
 	bin        string // PostgreSQL's programs
-	credential *credential
+	credential *syscall.Credential
 	log        *os.File
 	guard      *exec.Cmd
 	toGuard    *os.File
@@ -56,7 +58,7 @@ func newHome(kept string) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := findUser()
+	credential, err := findUser()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func newHome(kept string) (*home, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // the path that /proc shows
 		return nil, err
 	}
-	h := &home{dir: dir, kept: kept, bin: bin, credential: owner}
+	h := &home{dir: dir, kept: kept, bin: bin, credential: credential}
 	if err := h.furnish(); err != nil {
 		os.RemoveAll(dir)
 		return nil, err
@@ -114,6 +116,11 @@ func (h *home) own(folder string) error {
 		return os.Chown(folder, int(c.Uid), int(c.Gid))
 	}
 	return nil
+}
+
+// detached runs a process as PostgreSQL's user, and without a terminal's Ctrl-C.
+func (h *home) detached() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: h.credential, Setpgid: true}
 }
 
 func (h *home) data() string {
@@ -211,7 +218,7 @@ func (p *process) kill() error {
 }
 
 // findUser returns the user that runs PostgreSQL, which refuses to run as root.
-func findUser() (*credential, error) {
+func findUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -227,22 +234,22 @@ func findUser() (*credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
 // Own gives a folder with the data of a cluster to the user that runs PostgreSQL, for
 // [Options.Folder].
 func Own(tb testing.TB, folder string) {
 	tb.Helper()
-	owner, err := findUser()
+	credential, err := findUser()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if owner == nil {
+	if credential == nil {
 		return
 	}
 	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chown(path, int(owner.Uid), int(owner.Gid)))
+		return errors.Join(err, os.Chown(path, int(credential.Uid), int(credential.Gid)))
 	})
 	if err != nil {
 		tb.Fatal(err)

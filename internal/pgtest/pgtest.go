@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package pgtest starts real, private PostgreSQL clusters for tests, from the installed
 // server. A cluster has a temporary folder, listens only on a Unix socket in it, and is
 // gone when the test binary has ended, even if it was killed.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package pgtest
 
 import (
@@ -143,7 +145,7 @@ func (c *Cluster) Kill(tb harness.TB) {
 	err := await("PostgreSQL's processes are gone", func() (bool, error) {
 		backends := processesIn(c.home.data())
 		for _, pid := range backends {
-			_ = kill(pid) // it may have ended by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 		}
 		return len(backends) == 0, nil
 	})

@@ -19,12 +19,12 @@ import (
 	_ "modernc.org/sqlite" // the driver of the shop's database
 )
 
-var names = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://localhost:8080"), dibsclient.Options{}))
-var db = must(sql.Open("sqlite", "file:"+cmp.Or(os.Getenv("SHOP_DATA"), "shop.db")+"?_pragma=busy_timeout(5000)"))
-var details = map[refusal]string{400: "the cookie session is missing", 401: "sign up first", 402: "the payment failed, and the names are free again"}
+var names, db = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://localhost:8080"), dibsclient.Options{})), must(sql.Open("sqlite", "file:"+cmp.Or(os.Getenv("SHOP_DATA"), "shop.db")+"?_pragma=busy_timeout(5000)"))
 
 type attempt struct{ email, username, tenant, id, token, payment string } // when it is paid, it is an account
-type refusal int                                                          // the status of an answer of the shop itself
+
+type refusal int // the status of an answer of the shop itself
+var details = map[refusal]string{400: "the cookie session is missing", 401: "sign up first", 402: "the payment failed, and the names are free again"}
 
 func (r refusal) Error() string       { return details[r] }
 func (a attempt) entity() dibs.Entity { return dibs.Entity{Type: "account", ID: a.id} }
@@ -94,9 +94,9 @@ func settle(id string) (exists bool) {
 func find(column, value string) (a attempt) {
 	row := db.QueryRow("SELECT email, username, tenant, id, token, payment FROM attempts WHERE "+column+" = ?", value)
 	if err := row.Scan(&a.email, &a.username, &a.tenant, &a.id, &a.token, &a.payment); !errors.Is(err, sql.ErrNoRows) {
-		return must(a, err)
+		must(a, err)
 	}
-	return attempt{}
+	return a
 }
 
 // handle answers a request with the account. A closed tab does not stop what it began.
