@@ -48,6 +48,12 @@ func (h *history) client(i int) *client {
 // at any later moment, and so doubles the time that a check takes.
 const mostLost = 6
 
+func (h *history) lostMost() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost >= mostLost
+}
+
 // act runs one client.
 func (h *history) act(ctx context.Context, i int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(i)+1))
@@ -56,12 +62,11 @@ func (h *history) act(ctx context.Context, i int) {
 		o := h.next(random)
 		h.mu.Lock()
 		h.proof(&o, h.holders, random)
-		lost := h.lost
 		h.mu.Unlock()
-		if lost >= mostLost {
-			return
-		}
 		for tries := 0; ; tries++ {
+			if h.lostMost() {
+				return
+			}
 			answered := h.ask(ctx, i, c, o)
 			if answered || tries == 3 || random.IntN(3) == 0 {
 				break
