@@ -43,6 +43,12 @@ HISTORIES ?= 1000
 # How long make torture runs on each engine.
 TORTURE ?= 1m
 
+# How long the torture of make proof runs on all engines together, the parts in which it does so, and
+# how many kills it needs.
+PROOF ?= 8h
+SLICE ?= 20m
+KILLS ?= 200
+
 # How many requests make fuzz-requests sends, their random seed, and the engines of the servers.
 REQUESTS ?= 100000
 SEED     ?= 1
@@ -131,12 +137,53 @@ histories: deps
 crashes: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 60m -count 1 -v ./internal/crashtest -run '^TestCrashAtEveryStep$$'
 
-## torture: servers on SQLite and on PostgreSQL under every fault, TORTURE long each; docs/testing.md says what is checked
+## torture: servers on SQLite, PostgreSQL and etcd under every fault, TORTURE long each; docs/testing.md says what is checked
 .PHONY: torture
-torture: deps
-	$(GO) build -o $(BIN)/dibs ./cmd/dibs
+torture: deps torture-programs
 	$(BIN)/dibs torture sqlite --for $(TORTURE)
 	$(BIN)/dibs torture postgres --for $(TORTURE)
+	$(BIN)/dibs torture etcd --etcd $(BIN)/etcd --for $(TORTURE)
+
+# The etcd of tests is a module of its own.
+.PHONY: torture-programs
+torture-programs:
+	$(GO) build -o $(BIN)/dibs ./cmd/dibs
+	cd internal/etcdtest/member && $(GO) build -o $(BIN)/etcd .
+
+# Runs a long test, and keeps its figures in bench/proof.json.
+KEEP := $(GO) run ./internal/proof
+
+# The long tests of make proof. Each is a target of its own, proof-NAME, and can be run alone.
+PROOFS := histories torture fuzz requests
+
+## proof: every long test, with its figures in docs/testing.md: HISTORIES on each engine, torture for PROOF in all, with at
+## least KILLS kills of servers and databases, ten minutes of each fuzz target, REQUESTS.
+## Torture goes on where it was stopped
+.PHONY: proof
+proof: $(addprefix proof-,$(PROOFS))
+
+.PHONY: $(addprefix proof-,$(PROOFS))
+proof-histories: deps
+	$(KEEP) -name histories -- env HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v \
+		./internal/linear ./internal/servetest -run '^TestHistories'
+	$(GO) run ./internal/chart
+
+proof-torture: deps torture-programs
+	$(KEEP) -name 'torture sqlite' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS)' -- $(BIN)/dibs torture sqlite --for {for} --json
+	$(KEEP) -name 'torture postgres' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS),fault db-kill=$(KILLS)' -- \
+		$(BIN)/dibs torture postgres --for {for} --json
+	$(KEEP) -name 'torture etcd' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault leader-kill=$(KILLS)' -- \
+		$(BIN)/dibs torture etcd --etcd $(BIN)/etcd --for {for} --json
+	$(GO) run ./internal/chart
+
+proof-fuzz: FUZZTIME = 10m
+proof-fuzz:
+	$(KEEP) -name fuzz -- $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME)
+	$(GO) run ./internal/chart
+
+proof-requests:
+	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests REQUESTS=$(REQUESTS) SEED=$(SEED)
+	$(GO) run ./internal/chart
 
 ## test-overload: a server under twice the load that it can carry, for a minute
 .PHONY: test-overload

@@ -112,6 +112,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/proxytest", ""},
 	{"internal/servetest", ""},
 	{"internal/figures", ""},
+	{"internal/proof", "internal/figures internal/torture"},
 	{"internal/queueing", "internal/figures"},
 	{"internal/scale", "internal/figures internal/queueing"},
 	{"internal/chart", "internal/figures internal/queueing"},

@@ -1,6 +1,6 @@
-// Command chart shows what the benchmarks measured: from bench/results.json and
-// bench/growth.json it makes the charts in docs/charts, and the parts of docs/performance.md,
-// docs/scale.md and README.md that stand between markers. make charts runs it.
+// Command chart shows what the benchmarks measured and the long tests did: from the files in bench/
+// it makes the charts in docs/charts, and the parts of docs/performance.md, docs/scale.md,
+// docs/testing.md and README.md that stand between markers. make charts runs it.
 package main
 
 import (
@@ -35,6 +35,10 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	proof, err := figures.ReadProof(filepath.Join(root, "bench/proof.json"))
+	if err != nil {
+		return nil, err
+	}
 	files := make(map[string]string)
 	for _, c := range append(speed.Curves, growth.Curves...) {
 		files[filepath.Join(root, "docs/charts", c.ID+".svg")] = draw(c)
@@ -43,7 +47,8 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []string{"README.md", "docs/performance.md", "docs/scale.md"} {
+	parts["proof"], parts["faults"] = proofTable(proof), faultTable(proof)
+	for _, page := range []string{"README.md", "docs/performance.md", "docs/scale.md", "docs/testing.md"} {
 		path := filepath.Join(root, page)
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -150,6 +150,11 @@ func (p *printer) tortureReport(r torture.Report) {
 		}
 		p.table([]string{"fault", "times", "service after", "at most", "what happened"}, rows)
 	}
+	if d := r.Damaged; d != nil {
+		p.line("")
+		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, and %d were unharmed.",
+			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Unharmed)
+	}
 	if r.LeftOut != "" {
 		p.line("")
 		p.line("Left out: %s.", r.LeftOut)

@@ -48,6 +48,12 @@ func (h *history) client(i int) *client {
 // at any later moment, and so doubles the time that a check takes.
 const mostLost = 6
 
+func (h *history) lostMost() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lost >= mostLost
+}
+
 // act runs one client.
 func (h *history) act(ctx context.Context, i int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(i)+1))
@@ -58,7 +64,7 @@ func (h *history) act(ctx context.Context, i int) {
 		h.proof(&o, h.holders, random)
 		h.mu.Unlock()
 		for tries := 0; ; tries++ {
-			if h.isLong() {
+			if h.lostMost() {
 				return
 			}
 			answered := h.ask(ctx, i, c, o)
@@ -71,13 +77,6 @@ func (h *history) act(ctx context.Context, i int) {
 			time.Sleep(time.Duration(random.IntN(15)) * time.Millisecond) // clients have different rhythms
 		}
 	}
-}
-
-// isLong reports whether the history must end.
-func (h *history) isLong() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lost >= mostLost
 }
 
 // ask asks once, and records the answer. It reports whether the answer is clear.

@@ -35,5 +35,10 @@ func Run(tb testing.TB, site linear.Site, histories int) linear.Report {
 		tb.Error(wrong)
 	}
 	tb.Log(report)
+	if os.Getenv("HISTORIES") != "" { // a long run, whose figures are kept
+		tb.Logf("figure: histories of %s = %d", tb.Name(), report.Histories)
+		tb.Logf("figure: operations = %d", report.Operations)
+		tb.Logf("figure: unknown outcomes = %d", report.Unknown)
+	}
 	return report
 }

@@ -246,6 +246,7 @@ func TestRequests(t *testing.T) {
 			growth := int64(inUse()) - int64(half)
 			t.Logf("%d requests in %v, %d of them cut off; the slowest took %v, the costliest refusal %d KiB; memory grew by %d KiB; answers: %v",
 				f.sent, time.Since(start).Round(time.Millisecond), f.lost, f.slowest.Round(time.Millisecond), f.costliest>>10, growth>>10, f.statuses)
+			t.Logf("figure: requests = %d", f.sent)
 			// The memory store keeps its names in memory.
 			if growth > mostGrowth && c.engine.name != inMemory.name {
 				t.Errorf("memory grew by %d MiB", growth>>20)

@@ -71,7 +71,7 @@ func (m *members) kill(member *etcdtest.Member) (gone time.Time) {
 	return time.Now()
 }
 
-func restartMembers(t *run) {
+func restartMembers(t *run, _ *rand.Rand) {
 	for _, member := range t.members.dead {
 		member.Restart(t.harness)
 	}

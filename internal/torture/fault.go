@@ -20,7 +20,7 @@ type fault struct {
 	inject func(t *run, random *rand.Rand) (gone time.Time)
 	// undo is called once every server serves again: servers must do without what inject took
 	// away. Nil means that inject has left nothing.
-	undo func(t *run)
+	undo func(t *run, random *rand.Rand)
 }
 
 // Fault describes a fault.

@@ -25,6 +25,7 @@ type Report struct {
 	Faults      []FaultReport `json:"faults"`
 	LeftOut     string        `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
 	Audit       Audit         `json:"audit"`
+	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
 	Folder      string        `json:"folder,omitempty"` // logs and pictures, if anything is wrong
 }
@@ -57,7 +58,7 @@ type Audit struct {
 
 // Violation is something that must not happen.
 type Violation struct {
-	Kind       string   `json:"kind"` // "history", "audit", "service" or "server"
+	Kind       string   `json:"kind"` // "history", "audit", "service", "damage" or "server"
 	What       string   `json:"what"`
 	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
 	Picture    string   `json:"picture,omitempty"`    // the file that shows them
@@ -69,6 +70,9 @@ func (t *run) report() Report {
 		Histories: t.sum.Histories, Disturbed: t.sum.Disturbed, Operations: t.sum.Operations, Unavailable: t.sum.Unavailable,
 		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
 		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
+	}
+	if t.damaged.Copies > 0 {
+		r.Damaged = &t.damaged
 	}
 	if t.Faults == nil && t.engine.why != nil {
 		var names []string

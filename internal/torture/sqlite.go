@@ -20,6 +20,7 @@ var fileFaults = []fault{
 		unlock()
 		return time.Now()
 	}},
+	damageFault,
 }
 
 // diskFaults happen to the disk with the file.

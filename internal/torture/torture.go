@@ -154,7 +154,9 @@ type run struct {
 	turns   int     // how often all have happened
 
 	sum     linear.Report // of all rounds
+	audit   *audit        // of this round
 	audited Audit
+	damaged Damaged
 	service map[string][]time.Duration // from the end of a fault's cause to service, by fault
 	broken  error                      // why no more faults can happen
 	wrong   []Violation
@@ -194,6 +196,7 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 		return err
 	}
 	defer a.stop()
+	t.audit = a
 	before := t.sum
 	t.tell("histories", before)
 	random := rand.New(rand.NewPCG(t.Seed, number))
@@ -276,5 +279,5 @@ func (t *run) inject(f fault, random *rand.Rand) error {
 	if f.undo == nil {
 		return nil
 	}
-	return t.harness.Do(func() { f.undo(t) })
+	return t.harness.Do(func() { f.undo(t, random) })
 }

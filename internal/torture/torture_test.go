@@ -1,6 +1,7 @@
 package torture_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -75,6 +76,17 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "sqlite")
+	cfg.Faults, cfg.Each = []string{"damage"}, 1
+	r := mustRun(t, cfg)
+	mustBeRight(t, r, "damage")
+	if d := r.Damaged; d == nil || d.Copies == 0 || d.Copies != d.Refused+d.Named+d.Older+d.Unharmed {
+		t.Errorf("of the damaged copies: %+v", d)
+	}
+}
+
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	mustSurvive(t, config(t, "postgres"), "commit-lost", "serialization", "db-cut", "db-kill")
@@ -105,6 +117,22 @@ func TestFor(t *testing.T) {
 	cfg := config(t, "sqlite")
 	cfg.For, cfg.Faults = 3*time.Second, []string{"cut"}
 	mustBeRight(t, mustRun(t, cfg), "cut")
+}
+
+// The help and docs/testing.md have every fault.
+func TestFaultsAreDocumented(t *testing.T) {
+	t.Parallel()
+	for path, quoted := range map[string]string{"../cli/help.txt": "\n  %s ", "../../docs/testing.md": "`%s`"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range torture.Faults() {
+			if !strings.Contains(string(text), fmt.Sprintf(quoted, f.Name)) {
+				t.Errorf("%s does not have %s", path, f.Name)
+			}
+		}
+	}
 }
 
 // The number of histories ends a run, and the same seed names the same scope.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/calldibs/dibs/internal/figures"
+)
+
+// proofTable has a line for each long test, with what it did.
+func proofTable(p figures.Proof) string {
+	if len(p.Runs) == 0 {
+		return "`make proof` has not run yet.\n"
+	}
+	t := new(table)
+	t.head("run", "result", "took", "figures", "when and where")
+	for _, r := range p.Runs {
+		var texts []string
+		for _, f := range r.Figures {
+			if _, ok := faultOf(f); ok {
+				continue // in the table of faults
+			}
+			most := ""
+			if f.Most {
+				most = "at most "
+			}
+			texts = append(texts, most+figures.Thousands(f.Value)+" "+f.What)
+		}
+		result := "passed"
+		if !r.OK {
+			result = "**failed**"
+		}
+		t.row(r.Name, result, took(r.Seconds), strings.Join(texts, ", "), fmt.Sprintf("%s, commit %s; %s", r.Date, r.Commit, r.Machine))
+	}
+	return t.String()
+}
+
+func took(seconds float64) string {
+	return (time.Duration(seconds) * time.Second).Round(time.Minute / 60).String()
+}
+
+// The figures of a fault: how often it happened, and the longest time until service was back.
+const (
+	faultTimes = "fault "
+	faultAfter = "ms after "
+)
+
+func faultOf(f figures.Figure) (fault string, ok bool) {
+	if fault, ok = strings.CutPrefix(f.What, faultTimes); !ok {
+		fault, ok = strings.CutPrefix(f.What, faultAfter)
+	}
+	return fault, ok
+}
+
+// faultTable has a line for each fault of torture, with a column for each engine.
+func faultTable(p figures.Proof) string {
+	var runs []figures.ProofRun
+	var faults []string
+	for _, r := range p.Runs {
+		known := len(faults)
+		for _, f := range r.Figures {
+			if fault, ok := faultOf(f); ok && !slices.Contains(faults, fault) {
+				faults = append(faults, fault)
+			}
+		}
+		if len(faults) > known || slices.ContainsFunc(r.Figures, func(f figures.Figure) bool { _, ok := faultOf(f); return ok }) {
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) == 0 {
+		return "`make proof` has not run yet.\n"
+	}
+	t := new(table)
+	head := []string{"fault"}
+	for _, r := range runs {
+		head = append(head, strings.TrimPrefix(r.Name, "torture ")+": times", "service after at most")
+	}
+	t.head(head...)
+	for _, fault := range faults {
+		row := []string{fault}
+		for _, r := range runs {
+			times, after := "", ""
+			if n := r.Figure(faultTimes + fault); n > 0 {
+				times, after = figures.Thousands(n), fmt.Sprintf("%.2f s", r.Figure(faultAfter+fault)/1000)
+			}
+			row = append(row, cmp.Or(times, "–"), cmp.Or(after, "–"))
+		}
+		t.row(row...)
+	}
+	return t.String()
+}

@@ -1,0 +1,62 @@
+package figures_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/figures"
+)
+
+func TestParseFigure(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]figures.Figure{
+		"figure: histories = 1000":                         {What: "histories", Value: 1000},
+		"    run_test.go:12: figure: ms of it all <= 12.5": {What: "ms of it all", Value: 12.5, Most: true},
+	} {
+		if got, ok := figures.ParseFigure(line); !ok || got != want {
+			t.Errorf("%q: %+v, %v", line, got, ok)
+		}
+	}
+	for _, line := range []string{"", "figure: histories", "figure: = 3", "histories = 3", "figure: names = many"} {
+		if got, ok := figures.ParseFigure(line); ok {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// Parts of a run at one commit are added up, another commit begins anew, and other runs stay.
+func TestMergeProof(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "proof.json")
+	merge := func(part figures.ProofRun) figures.ProofRun {
+		t.Helper()
+		p, err := figures.ReadProof(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Merge(part)
+		if err := p.Write(path); err != nil {
+			t.Fatal(err)
+		}
+		return p.Run(part.Name)
+	}
+	part := func(name, commit string, ok bool, kills, ms float64) figures.ProofRun {
+		return figures.ProofRun{Name: name, Commit: commit, OK: ok, Seconds: 60, Figures: []figures.Figure{
+			{What: "kills", Value: kills}, {What: "ms", Value: ms, Most: true},
+		}}
+	}
+	merge(part("torture", "a", true, 3, 100))
+	merge(part("fuzz", "a", true, 1, 1))
+	merge(part("torture", "a", false, 4, 50))
+	sum := merge(part("torture", "a", true, 5, 70))
+	if sum.OK || sum.Seconds != 180 || sum.Figure("kills") != 12 || sum.Figure("ms") != 100 || sum.Figure("other") != 0 {
+		t.Errorf("the sum is %+v", sum)
+	}
+	if again := merge(part("torture", "b", true, 1, 1)); !again.OK || again.Seconds != 60 || again.Figure("kills") != 1 {
+		t.Errorf("at another commit: %+v", again)
+	}
+	p, err := figures.ReadProof(path)
+	if err != nil || len(p.Runs) != 2 || p.Runs[0].Name != "fuzz" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/figures"
+)
+
+func figureOf(t *testing.T, file, name, what string) float64 {
+	t.Helper()
+	all, err := figures.ReadProof(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.Run(name).Figure(what)
+}
+
+// A run in slices goes on until its figures are reached, and does nothing if they are.
+func TestSlices(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	p := proof{file: filepath.Join(folder, "proof.json"), name: "kills", total: time.Nanosecond, slice: time.Minute, least: "kills=5"}
+	count := filepath.Join(folder, "count")
+	command := []string{"sh", "-c", "echo x >> " + count + "; echo 'figure: kills = 2'; echo 'figure: seconds {for} <= 3'"}
+	for range 2 {
+		if err := p.run(command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := os.ReadFile(count)
+	if err != nil || len(runs) != 6 {
+		t.Errorf("it ran %d times, %v", len(runs)/2, err)
+	}
+	if n, most := figureOf(t, p.file, "kills", "kills"), figureOf(t, p.file, "kills", "seconds 1m0s"); n != 6 || most != 3 {
+		t.Errorf("%v kills, %v seconds", n, most)
+	}
+}
+
+// A run that is not in slices replaces the one before. One that fails is kept as a failure.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	p := proof{file: filepath.Join(t.TempDir(), "proof.json"), name: "once"}
+	for range 2 {
+		if err := p.run([]string{"echo", "figure: names = 7"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := figureOf(t, p.file, "once", "names"); n != 7 {
+		t.Errorf("%v names", n)
+	}
+	if err := p.run([]string{"sh", "-c", "echo 'figure: names = 8'; exit 3"}); err == nil {
+		t.Error("a failure is no error")
+	}
+	all, err := figures.ReadProof(p.file)
+	if r := all.Run("once"); err != nil || r.OK || r.Figure("names") != 8 || r.Commit == "" || r.Date == "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	report := `{"engine": "a private SQLite file", "operations": 12, "faults": [{"fault": "kill", "count": 3, "serviceMaxMs": 80.5}], "violations": []}`
+	var run figures.ProofRun
+	for _, f := range read(report) {
+		run.Add(f)
+	}
+	if run.Figure("operations") != 12 || run.Figure("fault kill") != 3 || run.Figure("ms after kill") != 80.5 {
+		t.Errorf("of torture: %+v", run)
+	}
+	fuzz := "fuzz: elapsed: 3s, execs: 10 (3/sec)\nfuzz: elapsed: 6s, execs: 40 (3/sec)\n== next\nfuzz: elapsed: 3s, execs: 5 (1/sec)\n"
+	if found := read(fuzz); len(found) != 1 || found[0].Value != 45 {
+		t.Errorf("of fuzzing: %+v", found)
+	}
+	if _, err := parseLeast("kills"); err == nil || !strings.Contains(err.Error(), "kill=200") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/calldibs/dibs/internal/figures"
+	"github.com/calldibs/dibs/internal/torture"
+)
+
+// executions is how Go's fuzzing says how far it is. The last of a target counts.
+var executions = regexp.MustCompile(`^fuzz: elapsed: .*execs: (\d+)`)
+
+// read returns the figures in the output of a command.
+func read(output string) (found []figures.Figure) {
+	var report torture.Report
+	if at := strings.Index(output, "{"); at >= 0 && json.Unmarshal([]byte(output[at:]), &report) == nil && report.Engine != "" {
+		return ofTorture(report)
+	}
+	inputs, targets := 0.0, 0
+	var last float64
+	for line := range strings.Lines(output) {
+		if f, ok := figures.ParseFigure(line); ok {
+			found = append(found, f)
+		}
+		if execs := executions.FindStringSubmatch(line); execs != nil {
+			value, _ := strconv.ParseFloat(execs[1], 64) // they are digits
+			if value < last || targets == 0 {
+				inputs, targets = inputs+last, targets+1
+			}
+			last = value
+		}
+	}
+	if targets > 0 {
+		found = append(found, figures.Figure{What: "inputs", Value: inputs + last})
+	}
+	return found
+}
+
+// ofTorture returns the figures of a report of dibs torture.
+func ofTorture(r torture.Report) (found []figures.Figure) {
+	add := func(what string, value int) {
+		found = append(found, figures.Figure{What: what, Value: float64(value)})
+	}
+	add("histories", r.Histories)
+	add("operations", r.Operations)
+	add("unavailable", r.Unavailable)
+	add("unknown outcomes", r.Unknown.Operations)
+	add("events compared", r.Audit.Events)
+	add("acknowledged changes found", r.Audit.Changes)
+	add("violations", len(r.Violations))
+	for _, f := range r.Faults {
+		add("fault "+f.Fault, f.Count)
+		found = append(found, figures.Figure{What: "ms after " + f.Fault, Value: f.MaxMs, Most: true})
+	}
+	if d := r.Damaged; d != nil {
+		add("damaged copies", d.Copies)
+		add("damaged copies refused", d.Refused)
+		add("damaged copies with the damage named", d.Named)
+		add("damaged copies without the last commits", d.Older)
+		add("damaged copies unharmed", d.Unharmed)
+	}
+	return found
+}
