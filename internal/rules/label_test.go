@@ -40,3 +40,18 @@ func TestSkipTallies(t *testing.T) {
 		}
 	}
 }
+
+// A refusal names where a command applies.
+func TestLocationNames(t *testing.T) {
+	t.Parallel()
+	user := dibs.Entity{Type: "user", ID: "1"}
+	for want, command := range map[string]dibs.Command{
+		"user/1":               dibs.Archive{Entity: user},
+		"user/1 of scope acme": dibs.Archive{Entity: user, Scope: "acme"},
+		"acme.slug":            dibs.Claim{Namespace: "acme.slug"},
+	} {
+		if at := rules.Locations(command); len(at) != 1 || at[0].Name != want {
+			t.Errorf("%+v applies in %+v, want %s", command, at, want)
+		}
+	}
+}
