@@ -46,30 +46,29 @@ type schemas struct {
 	opens sync.Map // of dibs.Store to pgstore.Config
 }
 
-// open opens a new schema. Its clock is a sequence: every transaction sees the present value of a
+// open opens an empty schema. Its clock is a sequence: every transaction sees the present value of a
 // sequence, whatever its snapshot.
 func (s *schemas) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 	tb.Helper()
-	schema := pgtest.Shared(tb).NewSchema(tb)
-	quoted := pgx.Identifier{schema}.Sanitize()
-	conn, err := pgx.Connect(context.Background(), pgtest.Shared(tb).DSN("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
-	for _, statement := range []string{"CREATE SCHEMA " + quoted, "CREATE SEQUENCE " + quoted + ".clock"} {
-		if _, err := conn.Exec(context.Background(), statement); err != nil {
-			tb.Fatal(err)
-		}
+	var own *schema
+	select {
+	case own = <-emptySchemas:
+	default:
+		own = newSchema(tb)
 	}
 	clock.Follow(func(now time.Time) {
-		if _, err := conn.Exec(context.Background(), fmt.Sprintf("SELECT setval('%s.clock', %d)", quoted, now.UnixMilli())); err != nil {
+		if _, err := own.conn.Exec(context.Background(), fmt.Sprintf("SELECT setval('%s.clock', %d)", own.quoted, now.UnixMilli())); err != nil {
 			tb.Error(err)
 		}
 	})
-	return s.openAs(tb, pgstore.Config{
-		Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)", TransactionPooling: s.pools,
+	store := s.openAs(tb, pgstore.Config{
+		Schema: own.name, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + own.quoted + ".clock)", TransactionPooling: s.pools,
 	})
+	if own.objects == "" {
+		own.objects = own.describe(tb)
+	}
+	tb.Cleanup(func() { own.giveBack(tb) })
+	return store
 }
 
 func (s *schemas) openAs(tb testing.TB, cfg pgstore.Config) dibs.Store {
