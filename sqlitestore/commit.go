@@ -40,13 +40,15 @@ func (s *Store) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome
 			_ = conn.close()
 		}
 	}()
+	var known *filter
 	if s.creation != nil {
+		known = s.creation.known
 		err = s.creation.expect(conn, groups)
 	}
 	var outcomes []dibs.Outcome
 	written := false
 	if err == nil {
-		outcomes, written, err = apply(ctx, conn, s.instant, groups)
+		outcomes, written, err = apply(ctx, conn, s.instant, groups, known)
 	}
 	finished = true
 	if err != nil || !written {
@@ -86,9 +88,9 @@ type stored struct {
 }
 
 // apply checks every group and writes those that are not stale. The transaction has the write
-// lock, so the checks stay true.
-func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []dibs.Group) (outcomes []dibs.Outcome, written bool, err error) {
-	found, err := findStored(ctx, run, groups)
+// lock, so the checks stay true. The filter, if there is one, knows all records of the file.
+func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []dibs.Group, known *filter) (outcomes []dibs.Outcome, written bool, err error) {
+	found, err := findStored(ctx, run, groups, known)
 	if err != nil {
 		return nil, false, err
 	}
@@ -106,6 +108,7 @@ func apply(ctx context.Context, run runner, now func() dibs.Instant, groups []di
 		if err := todo.add(g); err != nil {
 			return nil, false, err
 		}
+		known.addAll(g.Writes)
 	}
 	if !written {
 		return outcomes, false, nil
@@ -125,7 +128,7 @@ var selectStored = newBatch(func(n int) string {
 
 // findStored reads each record once, however many groups have read it. Absent ones have
 // revision 0.
-func findStored(ctx context.Context, run runner, groups []dibs.Group) (found stored, err error) {
+func findStored(ctx context.Context, run runner, groups []dibs.Group, known *filter) (found stored, err error) {
 	var ids idsByKind
 	found.records = make(map[recordKey]present, 2*len(groups))
 	for i := range groups {
@@ -134,7 +137,9 @@ func findStored(ctx context.Context, run runner, groups []dibs.Group) (found sto
 			key := recordKey{ref.Kind, ref.ID}
 			if _, listed := found.records[key]; !listed {
 				found.records[key] = present{}
-				ids.add(ref.Kind, ref.ID)
+				if known.mayHave(ref.ID) {
+					ids.add(ref.Kind, ref.ID)
+				}
 			}
 		}
 	}

@@ -26,10 +26,11 @@ type creation struct {
 	temp      string // where it is until then
 	published bool
 	dropped   []string // the statements that create the indexes which are missing
+	known     *filter  // of all records that commits may have written
 }
 
 const (
-	creationCache = 24 << 10 // KiB; a page of 2 KiB takes twice as much memory
+	creationCache = 20 << 10 // KiB; a page of 2 KiB takes twice as much memory
 	sortingCache  = 8 << 10  // while indexes are built: SQLite sorts in as much memory again
 
 	// manyEvents is how many events in a commit are worth dropping the indexes: an import has that many.
@@ -63,7 +64,7 @@ func Create(ctx context.Context, path string, cfg Config) (*Store, error) {
 	}
 	cfg.BusyTimeout = 0
 	writer := newPool(connector(dsn(temp, cfg, "mode", "rw")), 1)
-	s := &Store{writer: writer, readers: writer, creation: &creation{path: abs, temp: temp}}
+	s := &Store{writer: writer, readers: writer, creation: &creation{path: abs, temp: temp, known: newFilter()}}
 	s.queries = queries{cfg.Now, s.readCreation}
 	if err := s.beginCreation(ctx); err != nil {
 		_ = s.Close()

@@ -258,3 +258,28 @@ func TestCreateRemovesTheAbandoned(t *testing.T) {
 		t.Errorf("there is %v, want the file and the one that has nothing to do with it", names)
 	}
 }
+
+// A filter never denies a record that was added, and most that were not.
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	const records = 200_000
+	id := func(i int) dibs.ID { return dibs.NameID("username", fmt.Sprint(i)) }
+	f := newFilter()
+	for i := range records {
+		f.addAll([]dibs.Write{{Record: &dibs.NameRecord{ID: id(i)}}})
+	}
+	for i := range records {
+		if !f.mayHave(id(i)) {
+			t.Fatalf("the filter denies record %d", i)
+		}
+	}
+	wrong := 0
+	for i := range records {
+		if f.mayHave(id(records + i)) {
+			wrong++
+		}
+	}
+	if wrong > records/1000 {
+		t.Errorf("the filter takes %d of %d absent records for present ones", wrong, records)
+	}
+}

@@ -179,7 +179,7 @@ func planCommits(t *testing.T, run *planner) {
 			g.Reads, g.Writes = append(g.Reads, dibs.Read{Ref: record.Ref(), Rev: rev}), append(g.Writes, w)
 		}
 		g.Redacts = []dibs.Event{{Cursor: "7"}}
-		outcomes, _, err := apply(ctx, run, func() dibs.Instant { return testNow }, []dibs.Group{g})
+		outcomes, _, err := apply(ctx, run, func() dibs.Instant { return testNow }, []dibs.Group{g}, nil)
 		if err != nil || outcomes[0] != dibs.Committed {
 			t.Fatal(outcomes, err)
 		}

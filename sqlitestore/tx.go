@@ -131,7 +131,7 @@ func (s *txStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outco
 	if err := s.run.exec(ctx, savepoint); err != nil {
 		return nil, txError(err)
 	}
-	outcomes, _, err := apply(ctx, s.run, s.instant, groups)
+	outcomes, _, err := apply(ctx, s.run, s.instant, groups, nil)
 	if err != nil {
 		if s.run.exec(ctx, rollbackTo) != nil || s.run.exec(ctx, release) != nil {
 			return nil, fmt.Errorf("%w: %w", errTxOver, err)
