@@ -10,14 +10,20 @@ import (
 	"github.com/calldibs/dibs/internal/torture"
 )
 
-func TestEtcd(t *testing.T) {
-	t.Parallel()
-	cfg := config(t, "etcd")
+// etcdProgram is the etcd of tests.
+func etcdProgram(t *testing.T) string {
+	t.Helper()
 	program, err := etcdtest.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Etcd = program
+	return program
+}
+
+func TestEtcd(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "etcd")
+	cfg.Etcd = etcdProgram(t)
 	mustSurvive(t, cfg, "leader-kill", "member-kill", "member-stop", "member-cut", "loss")
 }
 
