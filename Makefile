@@ -313,7 +313,7 @@ demo:
 # Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, Chromium, nginx, Caddy, and ip
+## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, Chromium, nginx, Caddy, libfaketime, and ip
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -324,6 +324,7 @@ deps:
 	@command -v chromium >/dev/null || $(MAKE) --no-print-directory install-chromium
 	@command -v redis-check-rdb >/dev/null || $(MAKE) --no-print-directory install-redis
 	@command -v my_print_defaults >/dev/null || $(MAKE) --no-print-directory install-mariadb
+	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || $(MAKE) --no-print-directory install-faketime
 	@for proxy in nginx caddy; do \
 		[ -x $(BIN)/$$proxy ] || PATH=$$PATH:/usr/sbin command -v $$proxy >/dev/null || $(MAKE) --no-print-directory $(BIN)/$$proxy || exit 1; \
 	done
@@ -386,6 +387,14 @@ install-mariadb:
 	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
 	$$sudo apt-get update; \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mariadb-server-core mariadb-client-core
+
+# Moves the clock of PostgreSQL in make torture, which leaves that fault out without it.
+.PHONY: install-faketime
+install-faketime:
+	@if command -v apt-get >/dev/null; then sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+		$$sudo apt-get update; \
+		$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libfaketime; \
+	else echo "*** the clock of PostgreSQL does not jump in tests: libfaketime is not installed, and this system has no apt-get ***"; fi
 
 .PHONY: install-unicode-data
 install-unicode-data:

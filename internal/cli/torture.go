@@ -155,9 +155,9 @@ func (p *printer) tortureReport(r torture.Report) {
 		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, and %d were unharmed.",
 			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Unharmed)
 	}
-	if r.LeftOut != "" {
+	for _, left := range r.LeftOut {
 		p.line("")
-		p.line("Left out: %s.", r.LeftOut)
+		p.line("Left out: %s.", left)
 	}
 	p.line("")
 	if r.OK {

@@ -43,12 +43,13 @@ func Open(ctx context.Context, address string) (dibs.Store, error) {
 	case "mem":
 		return memstore.New(memstore.Config{}), nil
 	case "sqlite":
-		return opened(sqlitestore.Open(ctx, rest, sqlitestore.Config{}))
+		return opened(sqlitestore.Open(ctx, rest, sqlitestore.Config{Now: testClock()}))
 	case "etcd":
 		cfg, err := etcdstore.ParseDSN(address)
 		if err != nil {
 			return nil, err
 		}
+		cfg.Now = testClock()
 		return opened(etcdstore.Open(ctx, cfg))
 	default:
 		dsn, own := cutSettings(address)

@@ -26,6 +26,9 @@ type Site struct {
 	Fault func(random *rand.Rand) string
 	// Short makes holds short in all histories instead of one in four.
 	Short bool
+	// Jumps is how far the engine's clock may jump and be wrong, ahead and back. No hold is short
+	// then: it might end twice. Zero means that it does not jump.
+	Jumps time.Duration
 	// Concurrent is how many histories run at a time. Zero means 4.
 	Concurrent int
 	// Scope is the scope above those of the histories. Empty means none.
@@ -96,7 +99,8 @@ func (c *campaign) runAll(ctx context.Context) {
 			for n := next.Add(1); ctx.Err() == nil && (c.Histories == 0 || n <= int64(c.Histories)); n = next.Add(1) {
 				p := newPlan(c.Seed + uint64(n))
 				p.above = c.site.Scope
-				p.lapses = p.lapses || c.site.Short
+				p.jumps = c.site.Jumps
+				p.lapses = (p.lapses || c.site.Short) && p.jumps == 0
 				c.one(p)
 			}
 		})

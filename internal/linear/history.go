@@ -46,7 +46,7 @@ func (h *history) client(i int) *client {
 
 // mostLost is how many commands with an unknown outcome end a history: each may have happened
 // at any later moment, and so doubles the time that a check takes.
-const mostLost = 6
+const mostLost = 4
 
 func (h *history) lostMost() bool {
 	h.mu.Lock()
@@ -83,7 +83,7 @@ func (h *history) act(ctx context.Context, i int) {
 func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.site.Patience)
 	defer cancel()
-	o.Asked = at(time.Now())
+	o.Asked, o.Jumps = at(time.Now()), h.jumps
 	call := time.Since(h.began)
 	answer, happened, err := c.ask(ctx, o)
 	back := time.Since(h.began)

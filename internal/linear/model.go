@@ -98,7 +98,7 @@ func (o Op) endsInTime(ends millis, got Answer) bool {
 	if got.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
 		return true
 	}
-	return span{o.Asked.plus(o.TTL-guessedEarly) - skew, got.At.plus(o.TTL+guessedLate) + skew}.contains(ends)
+	return span{o.Asked.plus(o.TTL-o.Jumps-guessedEarly) - skew, got.At.plus(o.TTL+o.Jumps+guessedLate) + skew}.contains(ends)
 }
 
 // model is the porcupine model. If apart is true, each name has its own entity with the same

@@ -57,7 +57,8 @@ type Op struct {
 	Token  int
 	TTL    time.Duration
 
-	Asked millis // by the machine's clock, for rules that depend on time
+	Asked millis        // by the machine's clock, for rules that depend on time
+	Jumps time.Duration // how far the engine's clock may be from the machine's
 }
 
 // millis is a time in milliseconds since 1970, the precision of the registry.

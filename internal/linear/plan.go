@@ -9,6 +9,7 @@ import (
 // plan describes one history. It follows from its seed, except for the interleaving of the
 // callers' commands.
 type plan struct {
+	jumps      time.Duration // see [Site]
 	seed       uint64
 	above      string // the scope above that of the history; empty means none
 	apart      bool   // names are independent of each other
@@ -123,7 +124,7 @@ func (p plan) ttl(random *rand.Rand) time.Duration {
 	if p.lapses {
 		return time.Duration(20+random.IntN(60)) * time.Millisecond
 	}
-	return time.Hour
+	return time.Hour + 2*p.jumps // no jump ends it
 }
 
 // proof picks the token that most likely holds a name, if a client knows one.

@@ -69,7 +69,7 @@ func (w *world) reserve(o Op, i int) Answer {
 	}
 	n.begin()
 	n.state, n.status, n.token, n.intended = dibs.Held, dibs.StatusReserved, o.Token, o.Entity
-	n.ends = span{o.Asked.plus(o.TTL - guessedEarly), never}
+	n.ends = span{o.Asked.plus(o.TTL - o.Jumps - guessedEarly), never}
 	return Answer{Names: []Seen{w.show(i)}}
 }
 

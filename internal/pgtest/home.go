@@ -46,6 +46,7 @@ const maxSocketPath = 103
 type home struct {
 	dir        string
 	kept       string // where the data stays; empty if it is in dir
+	env        []string
 	bin        string // PostgreSQL's programs
 	credential *syscall.Credential
 	log        *os.File
@@ -153,7 +154,7 @@ func (h *home) start(program string, args ...string) (*process, error) {
 	cmd := exec.Command("sh", append([]string{"-c", guardedScript, "sh", program}, args...)...)
 	cmd.Dir = h.dir
 	// Settings for clients, like PGHOST and PGOPTIONS, must not apply here.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}, h.env...)
 	cmd.Stdout, cmd.Stderr = h.log, h.log
 	cmd.ExtraFiles = []*os.File{h.toGuard}
 	cmd.SysProcAttr = h.detached()

@@ -28,6 +28,8 @@ type Options struct {
 	// which are fast and keep commits when processes are killed, but not when the power
 	// fails: a benchmark sets fsync and full_page_writes to "on".
 	Settings map[string]string
+	// Env are variables for PostgreSQL's processes, as NAME=value. Nil means none.
+	Env []string
 	// Folder keeps the data of the cluster, which is created if it is missing and stays when
 	// the test has ended. Empty means a temporary folder.
 	Folder string

@@ -62,6 +62,7 @@ func startCluster(opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.env = opts.Env
 	c := &Cluster{home: h, settings: maps.Clone(usualSettings)}
 	maps.Copy(c.settings, opts.Settings)
 	if !isFile(filepath.Join(h.data(), "PG_VERSION")) { // otherwise an earlier cluster kept it

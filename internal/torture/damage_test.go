@@ -25,9 +25,3 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-func TestIsDamage(t *testing.T) {
-	t.Parallel()
-	if isDamage(nil) {
-		t.Error("no error is damage")
-	}
-}

@@ -1,7 +1,9 @@
 package torture
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	stores "github.com/calldibs/dibs/internal/engine"
 )
@@ -15,8 +17,21 @@ type engine struct {
 	about  string  // for the report
 	faults []fault // that can happen here
 
-	leftOut []fault // faults of the engine that cannot happen on this machine
-	why     error
+	leftOut []leftOut // faults of the engine that cannot happen on this machine
+}
+
+// leftOut is some faults that cannot happen.
+type leftOut struct {
+	faults []fault
+	why    error
+}
+
+func (l leftOut) String() string {
+	var names []string
+	for _, f := range l.faults {
+		names = append(names, f.Name)
+	}
+	return fmt.Sprintf("%s: %v", strings.Join(names, ", "), l.why)
 }
 
 // wants reports whether the run is to have one of some faults.
@@ -24,10 +39,10 @@ func (c Config) wants(faults []fault) bool {
 	return c.Faults == nil || slices.ContainsFunc(faults, func(f fault) bool { return slices.Contains(c.Faults, f.Name) })
 }
 
-// withDisk adds faults that need a disk of their own, unless there was an error in making it.
-func (e engine) withDisk(faults []fault, err error) engine {
+// with adds faults that need something, unless there was an error in getting it.
+func (e engine) with(faults []fault, err error) engine {
 	if err != nil {
-		e.leftOut, e.why = faults, err
+		e.leftOut = append(e.leftOut, leftOut{faults, err})
 		return e
 	}
 	e.faults = slices.Concat(e.faults, faults)

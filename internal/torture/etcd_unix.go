@@ -58,6 +58,34 @@ var memberFaults = []fault{
 		}
 		return time.Now()
 	}},
+	{Fault: Fault{"server-clock", "the clock of a server jumps, by less and by more than the others allow, and back", "etcd"}, clock: true, inject: jumpOne},
+}
+
+// jumpOne moves the clock of a server within what the others allow, and then further. One of them
+// must say so and refuse to write: see docs/engines.md. A server that is ahead may have moved the
+// registry's time, which an operator sets back.
+func jumpOne(t *run, random *rand.Rand) time.Time {
+	s, w, by := t.anyServer(random), t.witness(random), jump(random)
+	set := func(ahead time.Duration) { t.must(setClock(t.clockPath(s.number), ahead)) }
+	set(time.Duration(random.Int64N(int64(400*time.Millisecond))) - 200*time.Millisecond)
+	pause(random, 100*time.Millisecond, time.Second)
+	w.check(t, 0)
+	before := t.logSizes()
+	set(by)
+	t.must(w.await(func() bool {
+		return slices.ContainsFunc(t.servers, func(s *server) bool { return s.saysSince(before[s.number-1], "etcdstore: this machine's clock is") })
+	}, fmt.Sprintf("a server says that the clock of server %d has jumped by %v", s.number, by)))
+	w.check(t, by)
+	set(0)
+	gone := time.Now()
+	if len(t.servers) > 1 || by > 0 {
+		correct := exec.Command(t.Program[0], append(slices.Clone(t.Program[1:]), "clock", "set", "--store", t.engine.store)...)
+		correct.Env = t.Env
+		if said, err := correct.CombinedOutput(); err != nil {
+			t.harness.Fatalf("the time cannot be set: %v: %s", err, said)
+		}
+	}
+	return gone
 }
 
 func (m *members) any(random *rand.Rand) *etcdtest.Member {

@@ -21,6 +21,8 @@ type fault struct {
 	// undo is called once every server serves again: servers must do without what inject took
 	// away. Nil means that inject has left nothing.
 	undo func(t *run, random *rand.Rand)
+	// clock means that the fault moves a clock.
+	clock bool
 }
 
 // Fault describes a fault.
@@ -32,7 +34,7 @@ type Fault struct {
 
 // Faults returns all faults, in the order of the documentation.
 func Faults() (all []Fault) {
-	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, memberFaults} {
+	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, databaseClockFaults, memberFaults} {
 		for _, f := range list {
 			all = append(all, f.Fault)
 		}
@@ -112,8 +114,10 @@ func (e engine) choose(names []string) (chosen []fault, err error) {
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(e.faults, func(f fault) bool { return f.Name == name })
-		if missing := func(f fault) bool { return f.Name == name }; slices.ContainsFunc(e.leftOut, missing) {
-			return nil, fmt.Errorf("the fault %q cannot happen here: %w", name, e.why)
+		for _, l := range e.leftOut {
+			if slices.ContainsFunc(l.faults, func(f fault) bool { return f.Name == name }) {
+				return nil, fmt.Errorf("the fault %q cannot happen here: %w", name, l.why)
+			}
 		}
 		if i < 0 {
 			return nil, cmp.Or(known(name), fmt.Errorf("the fault %q cannot happen to %s", name, e.about))

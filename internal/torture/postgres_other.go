@@ -6,7 +6,7 @@ import "errors"
 
 type cluster struct{}
 
-var databaseFaults, databaseDiskFaults []fault
+var databaseFaults, databaseDiskFaults, databaseClockFaults []fault
 
 func openCluster(*run) (engine, error) {
 	return engine{}, errors.New("a private PostgreSQL cluster needs a Unix system: use --store with the address of a database")

@@ -3,7 +3,11 @@
 package torture
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -16,6 +20,7 @@ import (
 type cluster struct {
 	*pgtest.Cluster
 	proxy *pgproxy.Proxy
+	clock *fakeClock
 }
 
 const readOnly = "default_transaction_read_only"
@@ -87,6 +92,44 @@ var databaseDiskFaults = []fault{
 	}},
 }
 
+// databaseClockFaults happen to the clock of PostgreSQL.
+var databaseClockFaults = []fault{
+	{Fault: Fault{"db-clock", "the clock of PostgreSQL jumps by up to three hours, and back", "postgres"}, clock: true, inject: func(t *run, random *rand.Rand) time.Time {
+		return t.jumpAll(random, t.cluster.clock.set)
+	}},
+}
+
+// fakeClock moves the clock of PostgreSQL, a dynamically linked program, by the library faketime.
+type fakeClock struct{ path string }
+
+func newFakeClock(t *run) (*fakeClock, []string, error) {
+	libraries, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1") // the pattern is well formed
+	if len(libraries) == 0 {
+		return nil, nil, errors.New("it needs the library faketime (Debian and Ubuntu: apt-get install libfaketime)")
+	}
+	folder, err := os.MkdirTemp("", "dibs-clock-") // not in the run's folder, which PostgreSQL's user cannot enter
+	if err != nil {
+		return nil, nil, err
+	}
+	t.harness.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Chmod(folder, 0o755); err != nil {
+		return nil, nil, err
+	}
+	c := &fakeClock{filepath.Join(folder, "clock")}
+	return c, []string{
+		"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + c.path, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",
+	}, c.set(0)
+}
+
+// set moves the clock to so much ahead of the machine's.
+func (c *fakeClock) set(ahead time.Duration) error {
+	next := c.path + ".next"
+	if err := os.WriteFile(next, fmt.Appendf(nil, "%+f\n", ahead.Seconds()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, c.path)
+}
+
 // onExchanges is a fault of what servers and PostgreSQL say to each other.
 func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
 	return func(t *run, random *rand.Rand) time.Time {
@@ -106,9 +149,15 @@ func openCluster(t *run) (engine, error) {
 		if t.disk, err = newDisk(t); err == nil {
 			options.Folder = t.disk.path
 		}
-		e = e.withDisk(databaseDiskFaults, err)
+		e = e.with(databaseDiskFaults, err)
 	}
-	c := &cluster{Cluster: pgtest.Start(t.harness, options)}
+	c := &cluster{}
+	if t.wants(databaseClockFaults) {
+		var err error
+		c.clock, options.Env, err = newFakeClock(t)
+		e = e.with(databaseClockFaults, err)
+	}
+	c.Cluster = pgtest.Start(t.harness, options)
 	network, address := c.SocketAddr()
 	c.proxy = pgproxy.Start(t.harness, network, address)
 	t.cluster = c

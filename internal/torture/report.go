@@ -3,7 +3,6 @@ package torture
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/calldibs/dibs/internal/linear"
@@ -23,7 +22,7 @@ type Report struct {
 	Unavailable int           `json:"unavailable"` // operations that surely did not happen
 	Unknown     Unknown       `json:"unknown"`
 	Faults      []FaultReport `json:"faults"`
-	LeftOut     string        `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
+	LeftOut     []string      `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
 	Audit       Audit         `json:"audit"`
 	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
@@ -58,7 +57,7 @@ type Audit struct {
 
 // Violation is something that must not happen.
 type Violation struct {
-	Kind       string   `json:"kind"` // "history", "audit", "service", "damage" or "server"
+	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "clock" or "server"
 	What       string   `json:"what"`
 	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
 	Picture    string   `json:"picture,omitempty"`    // the file that shows them
@@ -74,12 +73,10 @@ func (t *run) report() Report {
 	if t.damaged.Copies > 0 {
 		r.Damaged = &t.damaged
 	}
-	if t.Faults == nil && t.engine.why != nil {
-		var names []string
-		for _, f := range t.engine.leftOut {
-			names = append(names, f.Name)
+	for _, l := range t.engine.leftOut {
+		if t.Faults == nil {
+			r.LeftOut = append(r.LeftOut, l.String())
 		}
-		r.LeftOut = fmt.Sprintf("%s: %v", strings.Join(names, ", "), t.engine.why)
 	}
 	for _, f := range t.faults {
 		if times := t.service[f.Name]; len(times) > 0 {

@@ -65,7 +65,7 @@ func (t *run) open() error {
 	}
 	for i := range t.Servers {
 		s := &server{
-			number: i + 1, env: t.Env, between: t.between, logPath: filepath.Join(t.Folder, fmt.Sprintf("server-%d.log", i+1)),
+			number: i + 1, env: t.withClock(i + 1), between: t.between, logPath: filepath.Join(t.Folder, fmt.Sprintf("server-%d.log", i+1)),
 			command: append(append([]string{}, t.Program...), "serve", "--listen", "127.0.0.1:0", "--config", config, "--store", t.engine.store),
 		}
 		t.servers = append(t.servers, s)

@@ -21,6 +21,9 @@ var fileFaults = []fault{
 		return time.Now()
 	}},
 	damageFault,
+	{Fault: Fault{"clock", "the clock of all servers jumps by up to three hours, and back", "sqlite"}, clock: true, inject: func(t *run, random *rand.Rand) time.Time {
+		return t.jumpAll(random, func(ahead time.Duration) error { return setClock(t.clockPath(0), ahead) })
+	}},
 }
 
 // diskFaults happen to the disk with the file.
@@ -58,7 +61,7 @@ func openFile(t *run) engine {
 		if t.disk, err = newDisk(t); err == nil {
 			folder = t.disk.path
 		}
-		e = e.withDisk(diskFaults, err)
+		e = e.with(diskFaults, err)
 	}
 	t.file = filepath.Join(folder, "names.db")
 	e.store = "sqlite:" + t.file

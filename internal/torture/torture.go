@@ -150,8 +150,7 @@ type run struct {
 	members *members // a private etcd engine
 	servers []*server
 	faults  []fault
-	turn    []fault // those that have not happened since all have
-	turns   int     // how often all have happened
+	turn    []fault // those of the round that have not happened since all have
 
 	sum     linear.Report // of all rounds
 	audit   *audit        // of this round
@@ -178,14 +177,17 @@ func (t *run) rounds(ctx context.Context) error {
 		if err := t.round(ctx, number, left); err != nil {
 			return err
 		}
-		if t.eachHappened() {
+		if t.eachHappened(t.faults) {
 			break
 		}
 	}
 	return nil
 }
 
-func (t *run) eachHappened() bool { return t.Each > 0 && t.turns >= t.Each }
+// eachHappened reports whether faults have happened as often as they should.
+func (t *run) eachHappened(faults []fault) bool {
+	return t.Each > 0 && !slices.ContainsFunc(faults, func(f fault) bool { return len(t.service[f.Name]) < t.Each })
+}
 
 // round runs histories for a while, and audits what they left.
 func (t *run) round(ctx context.Context, number uint64, histories int) error {
@@ -200,11 +202,12 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 	before := t.sum
 	t.tell("histories", before)
 	random := rand.New(rand.NewPCG(t.Seed, number))
+	faults, jumps := t.ofRound(number)
 	found := linear.Run(ctx, linear.Site{
 		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope(),
-		Finished: a.finished, Fault: t.nextFault(ctx, stop, random),
+		Jumps: jumps, Finished: a.finished, Fault: t.nextFault(ctx, stop, faults, random),
 	}, linear.Options{
-		Histories: histories, For: mostOfRound, Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
+		Histories: histories, For: t.roundLength(), Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
 		Progress: func(r linear.Report) {
 			sum := before
 			sum.Add(r)
@@ -236,17 +239,18 @@ func (t *run) tell(doing string, sum linear.Report) {
 
 // nextFault returns the function that injects the next fault and waits for service, until the round
 // is stopped. Each fault happens before one of them happens again.
-func (t *run) nextFault(ctx context.Context, stop func(), random *rand.Rand) func(*rand.Rand) string {
-	if len(t.faults) == 0 {
+func (t *run) nextFault(ctx context.Context, stop func(), faults []fault, random *rand.Rand) func(*rand.Rand) string {
+	if len(faults) == 0 {
 		return nil
 	}
+	t.turn = nil
 	return func(*rand.Rand) string {
 		if ctx.Err() != nil {
 			time.Sleep(10 * time.Millisecond) // the histories are about to end
 			return ""
 		}
 		if len(t.turn) == 0 {
-			t.turn = slices.Clone(t.faults)
+			t.turn = slices.Clone(faults)
 			random.Shuffle(len(t.turn), func(i, j int) { t.turn[i], t.turn[j] = t.turn[j], t.turn[i] })
 		}
 		f := t.turn[0]
@@ -254,10 +258,7 @@ func (t *run) nextFault(ctx context.Context, stop func(), random *rand.Rand) fun
 		if t.broken = t.inject(f, random); t.broken != nil {
 			t.wrong = append(t.wrong, Violation{Kind: "service", What: fmt.Sprintf("after %s: %v", f.Name, t.broken)})
 		}
-		if len(t.turn) == 0 {
-			t.turns++
-		}
-		if t.broken != nil || t.eachHappened() {
+		if t.broken != nil || t.eachHappened(faults) {
 			stop()
 		}
 		return f.Name
