@@ -1,9 +1,10 @@
+//go:build unix
+
 package torture_test
 
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,31 +109,6 @@ func TestDisks(t *testing.T) {
 			if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "only root may mount a disk") {
 				t.Errorf("got %v", err)
 			}
-		})
-	}
-}
-
-// Clocks jump. That of PostgreSQL needs a library.
-func TestClocks(t *testing.T) {
-	t.Parallel()
-	for engine, fault := range map[string]string{"sqlite": "clock", "postgres": "db-clock", "etcd": "server-clock"} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			if engine != "sqlite" && testing.Short() {
-				t.Skip("the short form has one engine")
-			}
-			cfg := config(t, engine)
-			if engine == "etcd" {
-				cfg.Etcd = etcdtest.Program(t)
-			}
-			if library, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1"); engine == "postgres" && library == nil {
-				cfg.Faults = []string{fault}
-				if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "apt-get install libfaketime") {
-					t.Errorf("got %v", err)
-				}
-				return
-			}
-			mustSurvive(t, cfg, fault)
 		})
 	}
 }
