@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/model"
 )
 
@@ -195,23 +194,6 @@ func failuresOf(e *dibs.Error) string {
 		text += fmt.Sprintf(" (%d: %s %s%s)", f.Index, f.Err.Code, f.Err.Reason, failuresOf(f.Err))
 	}
 	return text
-}
-
-// TestMain makes histories longer than rapid's default, and fewer with -short. The flags
-// -rapid.checks and -rapid.steps override it.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}
-	if testing.Short() {
-		settings["rapid.checks"] = "25"
-	}
-	flag.Visit(func(f *flag.Flag) { delete(settings, f.Name) })
-	for name, value := range settings {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-	etcdtest.Main(m)
 }
 
 // set sets a flag for the rest of a test.

@@ -147,13 +147,22 @@ func (w *world) reopen() {
 }
 
 func (w *world) close() {
-	if !w.t.Failed() && rapid.IntRange(0, 7).Draw(w.t, "verify") == 0 { // some: it takes longer than the history itself
+	defer w.closeSides() // also after a difference
+	if w.t.Failed() {
+		return
+	}
+	if rapid.IntRange(0, 7).Draw(w.t, "verify") == 0 { // some: it takes longer than the history itself
 		w.verify()
 	}
 	for _, s := range w.sides {
-		if s.mirror != nil && !w.t.Failed() {
+		if s.mirror != nil {
 			s.mirror.compareStates()
 		}
+	}
+}
+
+func (w *world) closeSides() {
+	for _, s := range w.sides {
 		_ = s.registry.Close()
 		if s.mirror != nil {
 			s.mirror.engine.close()

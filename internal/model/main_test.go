@@ -1,0 +1,27 @@
+//go:build unix
+
+package model_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/calldibs/dibs/internal/etcdtest"
+)
+
+// TestMain makes histories longer than rapid's default, and fewer with -short. The flags
+// -rapid.checks and -rapid.steps override it.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}
+	if testing.Short() {
+		settings["rapid.checks"] = "25"
+	}
+	flag.Visit(func(f *flag.Flag) { delete(settings, f.Name) })
+	for name, value := range settings {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	etcdtest.Main(m)
+}
