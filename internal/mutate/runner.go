@@ -78,7 +78,7 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range strings.Fields(string(output)) {
+	for name := range strings.FieldsSeq(string(output)) {
 		t := test{name: name, reaches: make(map[int]bool)}
 		trace := p.path + ".trace"
 		if err := os.WriteFile(trace, nil, 0o600); err != nil {
@@ -98,7 +98,7 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 		if err != nil {
 			return err
 		}
-		for _, text := range strings.Fields(string(numbers)) {
+		for text := range strings.FieldsSeq(string(numbers)) {
 			k, err := strconv.Atoi(text)
 			if err != nil {
 				return err

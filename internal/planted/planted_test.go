@@ -72,6 +72,7 @@ func declarations(b bug) []declaration {
 		return []declaration{{file, "class " + class + "("}, {file, "    def " + method + "(self)"}}
 	}
 	name, sub, isSub := strings.Cut(b.Test, "/")
+	sub = sub[strings.LastIndexByte(sub, '/')+1:]
 	all := []declaration{{filepath.Join(folder, "*_test.go"), "func " + name + "(t *testing.T)"}}
 	if isSub { // a case of the engines' contract
 		all = append(all, declaration{filepath.Join(root, "storetest", "cases.go"), `{"` + sub + `", `})

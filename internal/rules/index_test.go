@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -122,11 +123,33 @@ func TestSuggestionsAreNoLookAlikes(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
 	f.Must(coretest.Claim("slug", "shop", coretest.User1), coretest.Claim("slug", "shop-s", coretest.User2))
-	for _, name := range checkOne(f, "slug", "shop").Suggestions {
+	answers, err := f.Check(f.Ctx, dibs.CheckRequest{Namespace: "slug", Values: []string{"shop"}, Suggest: 8})
+	if err != nil || len(answers[0].Suggestions) < 5 {
+		t.Fatalf("%+v, %v", answers, err)
+	}
+	for _, name := range answers[0].Suggestions {
 		if name == "shop-5" {
 			t.Error("shop-5 was suggested, which looks like shop-s")
 		}
 		f.Must(coretest.Reserve("slug", name, dibs.NewToken()))
+	}
+}
+
+// A decision that rests on a look-alike reads it, so that Commit notices if it changes.
+func TestLookAlikesAreRead(t *testing.T) {
+	t.Parallel()
+	f, spy := coretest.NewSpy(t, coretest.NoLookAlikes(dibs.Policy{ManyPerEntity: true}))
+	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
+	groups := spy.LastGroups()
+	f.Must(coretest.Claim("slug", "paypa1", coretest.User1))
+	var names []dibs.ID
+	for _, read := range (*groups)[0].Reads {
+		if read.Ref.Kind == dibs.KindName {
+			names = append(names, read.Ref.ID)
+		}
+	}
+	if want := []dibs.ID{dibs.NameID("slug", "paypal"), dibs.NameID("slug", "paypa1")}; len(names) != 2 || !slices.Contains(names, want[0]) || !slices.Contains(names, want[1]) {
+		t.Errorf("it read the names %v, want %v", names, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,47 @@ func TestBadTTL(t *testing.T) {
 		if n.Remaining != ttl.Truncate(time.Millisecond) {
 			t.Errorf("a ttl of %v gave %v", ttl, n.Remaining)
 		}
+	}
+}
+
+// A refusal suggests only what would be accepted, and says whether a right is missing.
+func TestRefusedWords(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}, ReservedWords: dibs.WordList("root")}})
+	for value, want := range map[string]string{"Good!": "Good", "root!": ""} {
+		if e := f.Refused(dibs.ErrInvalidValue, dibs.Reserve{Namespace: "slug", Value: value}); e.Refusal == nil || e.Refusal.Try != want {
+			t.Errorf("%s: %+v, want to try %q", value, e.Refusal, want)
+		}
+	}
+	ann := f.ActAs("ann", 0)
+	for _, override := range []bool{true, false} {
+		e := ann.Refused(dibs.ErrReservedWord, dibs.Reserve{Namespace: "slug", Value: "root", OverrideReserved: override})
+		if strings.Contains(e.Message, "no right to override") != override {
+			t.Errorf("override %v: %s", override, e.Message)
+		}
+	}
+}
+
+// A message shows a long value cut, between two characters, and any bytes without harm.
+func TestLongValuesAreCut(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {Profile: coretest.Lower{}}})
+	message := func(value string) string {
+		t.Helper()
+		return f.Refused(dibs.ErrInvalidValue, dibs.Reserve{Namespace: "slug", Value: value}).Message
+	}
+	whole := strings.Repeat("x", 79) + "!"
+	if got := message(whole); !strings.Contains(got, strconv.Quote(whole)) || strings.Contains(got, "…") {
+		t.Errorf("80 bytes: %s", got)
+	}
+	if got := message(whole + "x"); !strings.Contains(got, strconv.Quote(whole)+"…") {
+		t.Errorf("81 bytes: %s", got)
+	}
+	if got := message(strings.Repeat("x", 79) + "é!"); !strings.Contains(got, strconv.Quote(strings.Repeat("x", 79))+"…") {
+		t.Errorf("a character at the cut: %s", got)
+	}
+	if got := message(strings.Repeat("\x80", 100)); !strings.Contains(got, `""…`) {
+		t.Errorf("no characters at all: %s", got)
 	}
 }
 

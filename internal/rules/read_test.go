@@ -6,7 +6,66 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 )
+
+// ask decides a question on what the engine has now.
+func ask[T any](f *coretest.Fixture, job *rules.Job[T]) T {
+	f.T.Helper()
+	var b rules.Batch
+	requests := []*rules.Request{job.Request}
+	b.Begin(requests)
+	refs, _ := b.Wanted()
+	loaded, err := f.Engine.Load(f.Ctx, refs)
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	b.Load(loaded, nil)
+	b.Decide(requests)
+	answer, refused := job.Result()
+	if refused != nil || !b.Complete() {
+		f.T.Fatalf("%v", refused)
+	}
+	return answer
+}
+
+func TestNamespacesOf(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	set, err := rules.NewPolicies(nil, dibs.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	active, absent := dibs.NameID("slug", "active"), dibs.NameID("slug", "absent")
+	if got := ask(f, set.NamespacesOf([]dibs.ID{active, absent})); len(got) != 1 || got[active] != "slug" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Ends that no commit has written are told newest first, until the reader has enough.
+func TestEndedAlone(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	set, err := rules.NewPolicies(nil, dibs.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Clock.Advance(4 * time.Hour) // the alias was given up, and its quarantine is over
+	for _, all := range []bool{true, false} {
+		job, refused := set.FindName("slug", "alias")
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		var states []dibs.State
+		ask(f, job).EndedAlone(func(_ dibs.Instant, now dibs.Snapshot) bool {
+			states = append(states, now.State)
+			return all
+		})
+		if len(states) == 0 || states[0] != dibs.Free || len(states) != map[bool]int{true: 2, false: 1}[all] {
+			t.Errorf("all %v: it ended as %v", all, states)
+		}
+	}
+}
 
 // readFixture has a name in each state: alias, active, quarantined, held out of its quarantine, and free.
 func readFixture(t *testing.T) *coretest.Fixture {

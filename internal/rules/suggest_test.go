@@ -8,6 +8,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 )
 
 // Suggestions come from the caller's parts, then from numbers. Every fourth one is random.
@@ -104,6 +105,7 @@ func TestSuggestions(t *testing.T) {
 		f.Must(coretest.Reserve("slug", fmt.Sprint("crowd-", i+2), coretest.Token1))
 	}
 	f.Must(coretest.Reserve("slug", "crowd", coretest.Token1))
+	f.Must(coretest.Reserve("slug", "part-1", coretest.Token1), coretest.Reserve("slug", "-2", coretest.Token1))
 
 	suggest := func(value string, n int) []string {
 		t.Helper()
@@ -120,6 +122,8 @@ func TestSuggestions(t *testing.T) {
 	}{
 		{"spring", 2, []string{"spring-4", "spring-5"}},   // 2 is taken, 3 a reserved word
 		{"spring-2", 2, []string{"spring-4", "spring-5"}}, // not spring-2-2
+		{"part-1", 1, []string{"part-1-2"}},               // only numbers that a suggestion could have
+		{"-2", 1, []string{"-2-2"}},
 		{"spring", 0, nil},
 		{"crowd", 1, []string{"crowd-25"}}, // the first numbers are all taken
 		{"free", 3, nil},                   // available: nothing to suggest
@@ -136,5 +140,24 @@ func TestSuggestions(t *testing.T) {
 			t.Errorf("for the longest value: %d bytes", len(s))
 		}
 		f.Must(coretest.Reserve("slug", s, coretest.Token1)) // every suggestion is free
+	}
+}
+
+// One part is enough, and so are no random words.
+func TestSuggestionsFromLittle(t *testing.T) {
+	t.Parallel()
+	set, err := rules.NewPolicies(nil, dibs.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := set.Suggest("slug", []rules.Model{{Name: "taken", Refused: true}}, []string{"shop"}, 8, nil)
+	var b rules.Batch
+	requests := []*rules.Request{job.Request}
+	b.Begin(requests)
+	b.Load(dibs.LoadResult{Now: 1}, nil)
+	b.Decide(requests)
+	names, refused := job.Result()
+	if refused != nil || len(names) != 1 || len(names[0]) != 8 || names[0][0] != "taken-shop" || names[0][1] != "taken-2" {
+		t.Errorf("%v, %v", names, refused)
 	}
 }
