@@ -24,4 +24,3 @@ func TestReadings(t *testing.T) {
 		}
 	}
 }
-
