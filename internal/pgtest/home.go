@@ -12,7 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"testing"
+
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // guardScript reads which process runs in a home, or an empty line for none. At the end of
@@ -238,9 +239,9 @@ func findUser() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// Own gives a folder with the data of a cluster to the user that runs PostgreSQL, for
-// [Options.Folder].
-func Own(tb testing.TB, folder string) {
+// Own gives a folder to the user that runs PostgreSQL, for [Options.Folder] or another one that
+// PostgreSQL reads.
+func Own(tb harness.TB, folder string) {
 	tb.Helper()
 	credential, err := findUser()
 	if err != nil {

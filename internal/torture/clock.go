@@ -73,7 +73,7 @@ func (t *run) withClock(number int) []string {
 // setClock moves a clock to so much ahead of the machine's.
 func setClock(path string, ahead time.Duration) error {
 	next := path + ".next" // a reader never sees half of it
-	if err := os.WriteFile(next, []byte(ahead.String()), 0o644); err != nil {
+	if err := os.WriteFile(next, []byte(ahead.String()), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(next, path)

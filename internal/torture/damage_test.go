@@ -26,4 +26,3 @@ func TestReadings(t *testing.T) {
 		}
 	}
 }
-

@@ -100,7 +100,10 @@ var databaseClockFaults = []fault{
 }
 
 // fakeClock moves the clock of PostgreSQL, a dynamically linked program, by the library faketime.
-type fakeClock struct{ path string }
+type fakeClock struct {
+	t    *run
+	path string
+}
 
 func newFakeClock(t *run) (*fakeClock, []string, error) {
 	libraries, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1") // the pattern is well formed
@@ -112,10 +115,7 @@ func newFakeClock(t *run) (*fakeClock, []string, error) {
 		return nil, nil, err
 	}
 	t.harness.Cleanup(func() { os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil {
-		return nil, nil, err
-	}
-	c := &fakeClock{filepath.Join(folder, "clock")}
+	c := &fakeClock{t, filepath.Join(folder, "clock")}
 	return c, []string{
 		"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + c.path, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",
 	}, c.set(0)
@@ -124,9 +124,10 @@ func newFakeClock(t *run) (*fakeClock, []string, error) {
 // set moves the clock to so much ahead of the machine's.
 func (c *fakeClock) set(ahead time.Duration) error {
 	next := c.path + ".next"
-	if err := os.WriteFile(next, fmt.Appendf(nil, "%+f\n", ahead.Seconds()), 0o644); err != nil {
+	if err := os.WriteFile(next, fmt.Appendf(nil, "%+f\n", ahead.Seconds()), 0o600); err != nil {
 		return err
 	}
+	pgtest.Own(c.t.harness, filepath.Dir(c.path))
 	return os.Rename(next, c.path)
 }
 
