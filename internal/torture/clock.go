@@ -139,7 +139,7 @@ func (t *run) witness(random *rand.Rand) witnesses {
 // is so much ahead.
 func (w witnesses) check(t *run, ahead time.Duration) {
 	wrong := func(what string) {
-		t.wrong = append(t.wrong, Violation{Kind: "clock", What: fmt.Sprintf("with the clock %v ahead, %s", ahead, what)})
+		t.found(Violation{Kind: "clock", What: fmt.Sprintf("with the clock %v ahead, %s", ahead, what)})
 	}
 	if w.take(w.owned) == nil {
 		wrong("an owned name is given away")

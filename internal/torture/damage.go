@@ -34,7 +34,7 @@ var damageFault = fault{
 		e, err := t.beginExamination()
 		t.must(err)
 		defer e.reference.close()
-		for n := 0; n < damagedCopies && len(t.wrong) == 0; n++ {
+		for n := 0; n < damagedCopies && t.violations() == 0; n++ {
 			e.examine(random)
 		}
 	},
@@ -184,7 +184,7 @@ func (e *examination) examine(random *rand.Rand) {
 func (t *run) damageIsServed(path string, err error) {
 	kept := fmt.Sprintf("%s-%d", path, t.damaged.Copies)
 	t.must(copyFile(path, kept))
-	t.wrong = append(t.wrong, Violation{Kind: "damage", What: fmt.Sprintf("%v; the file is %s", err, kept)})
+	t.found(Violation{Kind: "damage", What: fmt.Sprintf("%v; the file is %s", err, kept)})
 }
 
 // compare compares the answers about all names. A damaged journal ends early, so the answers may

@@ -215,13 +215,13 @@ func (t *run) examineLogs() {
 	for _, s := range t.servers {
 		log, err := os.ReadFile(s.logPath)
 		if err != nil {
-			t.wrong = append(t.wrong, Violation{Kind: "server", What: err.Error()})
+			t.found(Violation{Kind: "server", What: err.Error()})
 			continue
 		}
 		for line := range bytes.Lines(log) {
 			for _, bad := range badWords {
 				if bytes.Contains(line, bad) {
-					t.wrong = append(t.wrong, Violation{Kind: "server", What: fmt.Sprintf("the log of server %d says: %s", s.number, bytes.TrimSpace(line))})
+					t.found(Violation{Kind: "server", What: fmt.Sprintf("the log of server %d says: %s", s.number, bytes.TrimSpace(line))})
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	stores "github.com/calldibs/dibs/internal/engine"
@@ -150,7 +151,6 @@ type run struct {
 	members *members // a private etcd engine
 	servers []*server
 	faults  []fault
-	turn    []fault // those of the round that have not happened since all have
 
 	sum     linear.Report // of all rounds
 	audit   *audit        // of this round
@@ -158,7 +158,22 @@ type run struct {
 	damaged Damaged
 	service map[string][]time.Duration // from the end of a fault's cause to service, by fault
 	broken  error                      // why no more faults can happen
-	wrong   []Violation
+
+	mu    sync.Mutex
+	wrong []Violation
+}
+
+// found notes violations.
+func (t *run) found(wrong ...Violation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrong = append(t.wrong, wrong...)
+}
+
+func (t *run) violations() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.wrong)
 }
 
 func (t *run) rounds(ctx context.Context) error {
@@ -167,7 +182,7 @@ func (t *run) rounds(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
-	for number := uint64(1); ctx.Err() == nil && len(t.wrong)+len(t.sum.Violations) == 0; number++ {
+	for number := uint64(1); ctx.Err() == nil && t.violations()+len(t.sum.Violations) == 0; number++ {
 		left := 0
 		if t.Histories > 0 {
 			if left = t.Histories - t.sum.Histories; left <= 0 {
@@ -191,7 +206,7 @@ func (t *run) eachHappened(faults []fault) bool {
 
 // round runs histories for a while, and audits what they left.
 func (t *run) round(ctx context.Context, number uint64, histories int) error {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithTimeout(ctx, t.roundLength())
 	defer stop()
 	a, err := t.beginAudit()
 	if err != nil {
@@ -207,7 +222,7 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope(),
 		Jumps: jumps, Finished: a.finished, Fault: t.nextFault(ctx, stop, faults, random),
 	}, linear.Options{
-		Histories: histories, For: t.roundLength(), Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
+		Histories: histories, Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
 		Progress: func(r linear.Report) {
 			sum := before
 			sum.Add(r)
@@ -219,7 +234,7 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 		return nil // there is nothing to audit: see wrong
 	}
 	t.tell("audit", t.sum)
-	t.wrong = append(t.wrong, a.compare(&t.audited)...)
+	t.found(a.compare(&t.audited)...)
 	return nil
 }
 
@@ -229,7 +244,7 @@ func (t *run) scope() string { return fmt.Sprintf("torture-%d", t.Seed) }
 func (t *run) tell(doing string, sum linear.Report) {
 	p := Progress{
 		Elapsed: time.Since(t.began), Of: t.For, Histories: sum.Histories, Operations: sum.Operations, Unknown: sum.Unknown,
-		Violations: len(sum.Violations) + len(t.wrong), Doing: doing,
+		Violations: len(sum.Violations) + t.violations(), Doing: doing,
 	}
 	for _, n := range sum.Faults {
 		p.Faults += n
@@ -243,20 +258,20 @@ func (t *run) nextFault(ctx context.Context, stop func(), faults []fault, random
 	if len(faults) == 0 {
 		return nil
 	}
-	t.turn = nil
+	var turn []fault // those that have not happened since all have
 	return func(*rand.Rand) string {
 		if ctx.Err() != nil {
 			time.Sleep(10 * time.Millisecond) // the histories are about to end
 			return ""
 		}
-		if len(t.turn) == 0 {
-			t.turn = slices.Clone(faults)
-			random.Shuffle(len(t.turn), func(i, j int) { t.turn[i], t.turn[j] = t.turn[j], t.turn[i] })
+		if len(turn) == 0 {
+			turn = slices.Clone(faults)
+			random.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })
 		}
-		f := t.turn[0]
-		t.turn = t.turn[1:]
+		f := turn[0]
+		turn = turn[1:]
 		if t.broken = t.inject(f, random); t.broken != nil {
-			t.wrong = append(t.wrong, Violation{Kind: "service", What: fmt.Sprintf("after %s: %v", f.Name, t.broken)})
+			t.found(Violation{Kind: "service", What: fmt.Sprintf("after %s: %v", f.Name, t.broken)})
 		}
 		if t.broken != nil || t.eachHappened(faults) {
 			stop()
