@@ -125,7 +125,7 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer want.Close()
+	defer func() { _ = want.Close() }()
 	fill(t, want, 0, 1500)
 	fill(t, want, 1500, 3000)
 	created, err := Open(t.Context(), path, Config{})
@@ -136,7 +136,7 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer got.Close()
+	defer func() { _ = got.Close() }()
 	if g, w := contents(t, got), contents(t, want); fmt.Sprint(g) != fmt.Sprint(w) {
 		t.Errorf("%d names and events, want %d", len(g), len(w))
 	}
