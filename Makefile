@@ -62,7 +62,7 @@ all: lint test
 test: vet test-plain examples clients baselines race
 
 .PHONY: vet
-vet: cross
+vet:
 	$(GO) vet ./...
 	cd internal/etcdtest/member && $(GO) vet ./...
 
@@ -195,8 +195,8 @@ test-overload:
 race: deps
 	$(GO) test -race -gcflags='modernc.org/...=-race=false' -short -timeout 10m ./...
 
-## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client
-lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT)
+## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client; cross
+lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT) cross
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
 	$(ACTIONLINT)
