@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -117,7 +118,7 @@ func (c *commitCall) split() (parts [][]int) {
 
 // commit commits the groups with these indexes, or as many of them as possible.
 func (c *commitCall) commit(ctx context.Context, indexes []int) error {
-	if c.searching() && time.Now().After(c.searchUntil) {
+	if len(indexes) == 0 || c.searching() && time.Now().After(c.searchUntil) {
 		return nil // their outcome is Busy
 	}
 	err := c.retry(ctx, indexes)
@@ -138,6 +139,13 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 			c.outcomes[indexes[0]] = dibs.Stale
 			return nil
 		}
+		rest, err := c.withoutStale(ctx, indexes)
+		if err != nil {
+			return err
+		}
+		if len(rest) < len(indexes) {
+			return c.commit(ctx, rest)
+		} // else the time of a group is over: halves find it
 	case errors.Is(err, errFailover):
 		for _, i := range indexes {
 			c.outcomes[i] = dibs.Stale
@@ -160,15 +168,43 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 	return nil
 }
 
+// withoutStale finds the groups with a record that has changed since it was read, and returns the others.
+// An import that is begun again has hundreds of them: halves would take as many transactions.
+func (c *commitCall) withoutStale(ctx context.Context, indexes []int) (rest []int, err error) {
+	now, err := c.store.revisionsOf(ctx, c.those(indexes))
+	if err != nil {
+		return nil, dibs.Unavailable(err)
+	}
+	for _, i := range indexes {
+		if now.changed(&c.groups[i]) {
+			c.outcomes[i] = dibs.Stale
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return rest, nil
+}
+
+// those returns the groups with these indexes.
+func (c *commitCall) those(indexes []int) iter.Seq[*dibs.Group] {
+	return func(yield func(*dibs.Group) bool) {
+		for _, i := range indexes {
+			if !yield(&c.groups[i]) {
+				return
+			}
+		}
+	}
+}
+
 // staleOrInvalid finds out why the server refused the data of a group. A constraint may fail
 // before revisions are compared, because the group read records of different moments. Such a
 // group is stale: revisions only go up, so it was stale then. Any other is invalid.
 func (c *commitCall) staleOrInvalid(ctx context.Context, index int, err error) error {
-	stale, loadErr := c.store.hasChanged(ctx, c.groups[index].Reads)
+	now, loadErr := c.store.revisionsOf(ctx, c.those([]int{index}))
 	switch {
 	case loadErr != nil:
 		return dibs.Unavailable(loadErr)
-	case stale:
+	case now.changed(&c.groups[index]):
 		c.outcomes[index] = dibs.Stale
 	default:
 		c.invalid = err // its outcome is Busy

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -107,26 +108,37 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 	return l.result(), nil
 }
 
-// hasChanged reports whether a record has another revision than when it was read.
-func (s *Store) hasChanged(ctx context.Context, reads []dibs.Read) (bool, error) {
-	refs := make([]dibs.Ref, len(reads))
-	for i := range reads {
-		refs[i] = reads[i].Ref
+// revisions are those that records have now. Absent records have none.
+type revisions map[dibs.Ref]uint64
+
+// revisionsOf reads the revisions of the records that groups have read.
+func (s *Store) revisionsOf(ctx context.Context, groups iter.Seq[*dibs.Group]) (revisions, error) {
+	var refs []dibs.Ref
+	for g := range groups {
+		for i := range g.Reads {
+			refs = append(refs, g.Reads[i].Ref)
+		}
 	}
 	var l loading
 	if err := s.retryRead(ctx, func() []call {
 		l = loading{}
 		return l.calls(s.sql, refs)
 	}); err != nil {
-		return false, err
+		return nil, err
 	}
-	keyOf := func(ref dibs.Ref) dibs.Ref { return dibs.Ref{Kind: ref.Kind, ID: ref.ID} }
-	revs := make(map[dibs.Ref]uint64, len(l.records))
+	revs := make(revisions, len(l.records))
 	for _, r := range l.records {
-		revs[keyOf(r.Ref())] = r.Revision()
+		revs[withoutScope(r.Ref())] = r.Revision()
 	}
-	return slices.ContainsFunc(reads, func(r dibs.Read) bool { return revs[keyOf(r.Ref)] != r.Rev }), nil
+	return revs, nil
 }
+
+// changed reports whether a record has another revision than when a group read it.
+func (r revisions) changed(g *dibs.Group) bool {
+	return slices.ContainsFunc(g.Reads, func(read dibs.Read) bool { return r[withoutScope(read.Ref)] != read.Rev })
+}
+
+func withoutScope(ref dibs.Ref) dibs.Ref { return dibs.Ref{Kind: ref.Kind, ID: ref.ID} }
 
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 

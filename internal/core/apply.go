@@ -127,6 +127,7 @@ type call struct {
 	batch uint64          // the number of the batch that answered it; 0 if that is not known
 
 	noWait       bool            // it fails if another transaction blocks it
+	inOrder      bool            // no later call of its batch may overtake it, not even if it is blocked
 	guessedWrong bool            // it was blocked: its records are loaded from now on
 	awaited      []rules.PastEnd // the ends that were awaited before the last decision
 
@@ -396,6 +397,8 @@ func (w *writer) close() {
 const (
 	shortestWait = 10 * time.Millisecond
 	longestWait  = 100 * time.Millisecond
+	// longestHeld is the longest pause of calls that keep their order: they delay no others.
+	longestHeld = time.Second
 )
 
 var (
@@ -433,4 +436,14 @@ func (b *blockedCalls) add(c *call) {
 		case <-b.closing:
 		}
 	})
+}
+
+// sleep waits, and reports whether the writer goes on.
+func (b *blockedCalls) sleep(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-b.closing:
+		return false
+	}
 }

@@ -17,7 +17,7 @@ import (
 // maxAttempts is how often a batch is decided before its calls fail with errContended.
 const maxAttempts = 50
 
-var errContended = errors.New("other writers changed the same records on every attempt")
+var errContended = errors.New("other writers changed or held the same records on every attempt")
 
 // committer decides calls on a store and commits what they change.
 type committer struct {
@@ -30,7 +30,8 @@ type committer struct {
 }
 
 // process decides calls and commits what they change, until none is stale. It answers each
-// call or adds it to the blocked calls. It returns the error of the engine, if there was one.
+// call or adds it to the blocked calls. Calls that are decided again keep their order. It returns the error
+// of the engine, if there was one.
 func (c *committer) process(ctx context.Context, calls []*call) (commits int, err error) {
 	desk := desks.Get().(*desk)
 	defer desks.Put(desk)
@@ -39,6 +40,7 @@ func (c *committer) process(ctx context.Context, calls []*call) (commits int, er
 
 // processOn is process on a desk, on which the calls may have been decided already.
 func (c *committer) processOn(ctx context.Context, desk *desk, calls []*call, decided bool) (commits int, err error) {
+	pause := shortestWait // before calls that stay although they are blocked
 	for attempt := range maxAttempts {
 		if !decided || attempt > 0 {
 			if err := c.decide(ctx, desk, calls, attempt == 0); err != nil {
@@ -62,7 +64,8 @@ func (c *committer) processOn(ctx context.Context, desk *desk, calls []*call, de
 			return commits, err
 		}
 		var (
-			again  []*call
+			again  []int
+			held   int // of those, the blocked ones
 			large  [][]*call
 			failed error
 		)
@@ -71,11 +74,12 @@ func (c *committer) processOn(ctx context.Context, desk *desk, calls []*call, de
 			case dibs.Committed:
 				again = answerCommitted(calls, m, again)
 			case dibs.Busy:
-				c.block(pick(calls, m))
+				stay := c.block(calls, m)
+				again, held = append(again, stay...), held+len(stay)
 			case dibs.TooLarge:
 				large = append(large, pick(calls, m))
 			default:
-				again = append(again, pick(calls, m)...)
+				again = append(again, m...)
 			}
 		}
 		for _, members := range large {
@@ -86,7 +90,14 @@ func (c *committer) processOn(ctx context.Context, desk *desk, calls []*call, de
 		if len(again) == 0 {
 			return commits, failed
 		}
-		calls = again
+		slices.Sort(again)
+		if calls = pick(calls, again); held == 0 {
+			continue
+		}
+		if !c.blocked.sleep(pause) {
+			break
+		}
+		pause = min(2*pause, longestHeld)
 	}
 	err = dibs.Unavailable(errContended)
 	fail(calls, err)
@@ -121,13 +132,13 @@ func (c *committer) answerUnchanged(call *call) {
 	call.answer(err)
 }
 
-// answerCommitted answers the calls of a committed group. It appends those that have to be decided
-// again.
-func answerCommitted(calls []*call, members []int, again []*call) []*call {
+// answerCommitted answers the calls of a committed group. It appends the indexes of those that have to be
+// decided again.
+func answerCommitted(calls []*call, members, again []int) []int {
 	for _, i := range members {
 		call := calls[i]
 		if !call.Changes() {
-			again = append(again, call)
+			again = append(again, i)
 			continue
 		}
 		_, err := call.Result()
@@ -136,16 +147,22 @@ func answerCommitted(calls []*call, members []int, again []*call) []*call {
 	return again
 }
 
-// block makes calls wait for the transaction that holds one of their records.
-func (c *committer) block(calls []*call) {
-	for _, call := range calls {
+// block makes the calls of a group wait for the transaction that holds one of their records. It returns the
+// indexes of those that keep their place: they are decided again here.
+func (c *committer) block(calls []*call, members []int) (stay []int) {
+	for _, i := range members {
+		call := calls[i]
 		call.guessedWrong = true
-		if call.noWait || c.blocked == nil {
+		switch {
+		case call.inOrder:
+			stay = append(stay, i)
+		case call.noWait || c.blocked == nil:
 			call.answer(dibs.Unavailable(errHeld))
-		} else {
+		default:
 			c.blocked.add(call)
 		}
 	}
+	return stay
 }
 
 var errTooLarge = &dibs.Error{

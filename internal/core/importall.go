@@ -126,7 +126,9 @@ func (i *importing) call(set *rules.Policies, row int) *call {
 		i.answers[row].Err = err
 		return nil
 	}
-	return newCall(r, false)
+	sent := newCall(r, false)
+	sent.inOrder = true // of two rows that want a name, the first one gets it
+	return sent
 }
 
 func (c *core) importAnswers(ctx context.Context, i importing, b *importBatch) error {
