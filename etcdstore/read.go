@@ -18,12 +18,14 @@ func newBackoff() *backoff.Backoff {
 }
 
 // retry repeats an idempotent call until a member answers. Each attempt has a share of the
-// timeout, so that a member that does not answer leaves time for the others.
+// timeout, so that a member that does not answer leaves time for the others. The first one has half
+// of such a share: nearly all calls take milliseconds, or meet a member that is gone.
 func retry[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	for wait := newBackoff(); ; {
-		answer, err = attempt(ctx, s, call)
+	share := s.cfg.Timeout / attempts
+	for wait, within := newBackoff(), share/2; ; within = share {
+		answer, err = attemptWithin(ctx, within, call)
 		if err == nil || ctx.Err() != nil || !isTransient(err) || wait.Wait(ctx) != nil {
 			return answer, err
 		}
@@ -33,10 +35,15 @@ func retry[T any](ctx context.Context, s *Store, call func(ctx context.Context) 
 // attempts is the number of unanswered attempts for which the timeout leaves time.
 const attempts = 3
 
-// attempt makes a call to one member. A member without a connection to the others answers at
-// once that there is no leader.
+// attempt makes a call to one member.
 func attempt[T any](ctx context.Context, s *Store, call func(ctx context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout/attempts)
+	return attemptWithin(ctx, s.cfg.Timeout/attempts, call)
+}
+
+// attemptWithin makes a call to one member. A member without a connection to the others answers at
+// once that there is no leader.
+func attemptWithin[T any](ctx context.Context, within time.Duration, call func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return call(clientv3.WithRequireLeader(ctx))
 }
