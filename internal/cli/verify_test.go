@@ -91,7 +91,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	damage("UPDATE dibs_names SET owner_id = 'eve' WHERE canonical IN ('ann', 'bob'); UPDATE dibs_events SET at = at + 1 WHERE seq = 3")
 	named := []string{
 		"slug:ann damaged  row 1 of dibs_names is not as it was written", "slug:bob damaged  row 2 of dibs_names is not as it was written",
-		"slug:carl damaged  event 3 is not as it was written", "    record    event 3", "slug:ann replay ", "  3 damaged  restore it from a backup",
+		"slug:carl damaged  event 3 is not as it was written", "    record    event 3", "slug:ann replay ", "  3 damaged  the engine refuses to serve it",
 	}
 	check := func(want ...string) {
 		t.Helper()

@@ -114,7 +114,15 @@ func (m mortal) Latest(ctx context.Context) (dibs.Cursor, error) {
 }
 
 func (m mortal) Snapshot(ctx context.Context) (snapshot.View, error) {
-	return call(m.life, func() (snapshot.View, error) { return snapshot.Take(ctx, m.Store) })
+	var taken snapshot.View
+	view, err := call(m.life, func() (_ snapshot.View, err error) {
+		taken, err = snapshot.Take(ctx, m.Store)
+		return taken, err
+	})
+	if view == nil && taken != nil {
+		_ = taken.Close() // as the end of a process does
+	}
+	return view, err
 }
 
 func (m mortal) Fence(ctx context.Context, place string) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // notSteps are methods of engines that no flow calls, or that ask the engine nothing.
-var notSteps = []string{"Backup", "Close", "Diagnose", "Now", "Ping", "Seek", "StartAfter", "Wake", "Writers"}
+var notSteps = []string{"Backup", "Close", "Diagnose", "Now", "Ping", "Publish", "Seek", "StartAfter", "Wake", "Writers"}
 
 // A method that an engine gets is a step of flows, or one of those that are none: an optional interface that the
 // mortal store hides would change what the registry does.

@@ -122,8 +122,8 @@ func TestLiesAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, "sqlite")
-			cfg.Servers, cfg.Histories, cfg.For, cfg.Faults = 1, 8, time.Minute, []string{}
-			cfg.Between(func(_ int, address string) string { return (&liar{lie: lie, every: 7}).listen(t, address) })
+			cfg.Servers, cfg.Histories, cfg.For, cfg.Faults = 1, 16, time.Minute, []string{}
+			cfg.Between(func(_ int, address string) string { return (&liar{lie: lie, every: 3}).listen(t, address) })
 			r := mustRun(t, cfg)
 			if name == "tells the truth" {
 				mustBeRight(t, r)
