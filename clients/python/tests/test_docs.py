@@ -31,7 +31,7 @@ class EventsPage(unittest.TestCase):
 
     def expect(self, source, folder, server, dibs, lines):
         """Runs the program until it has printed the lines and stored the cursor of the last."""
-        environment = {**os.environ, "DIBS_URL": server.url, "PYTHONPATH": str(ROOT / "clients/python")}
+        environment = {**os.environ, "DIBS_SERVER": server.url, "PYTHONPATH": str(ROOT / "clients/python")}
         program = subprocess.Popen([sys.executable, "-c", source], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             self.assertEqual([program.stdout.readline().strip() for _ in lines], lines)

@@ -17,7 +17,7 @@ after(() => rmSync(dir, { recursive: true }));
 
 /** Runs a program until it has printed some lines and stored the cursor of the last. */
 async function expectLines(program: string, url: string, cursor: string, ...want: string[]): Promise<void> {
-  const child = spawn("node", [program], { cwd: dir, env: { ...process.env, DIBS_URL: url }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("node", [program], { cwd: dir, env: { ...process.env, DIBS_SERVER: url }, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const got: string[] = [];
   for await (const line of createInterface(child.stdout)) {
