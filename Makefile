@@ -154,7 +154,7 @@ torture-programs:
 KEEP := $(GO) run ./internal/proof
 
 # The long tests of make proof. Each is a target of its own, proof-NAME, and can be run alone.
-PROOFS := histories torture fuzz requests
+PROOFS := crashes histories requests fuzz torture
 
 ## proof: every long test, with its figures in docs/testing.md: HISTORIES on each engine, torture for PROOF in all, with at
 ## least KILLS kills of servers and databases, ten minutes of each fuzz target, REQUESTS.
@@ -165,7 +165,11 @@ proof: $(addprefix proof-,$(PROOFS))
 .PHONY: $(addprefix proof-,$(PROOFS))
 proof-histories: deps
 	$(KEEP) -name histories -- env HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v \
-		./internal/linear ./internal/servetest -run '^TestHistories'
+		./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+	$(GO) run ./internal/chart
+
+proof-crashes: deps
+	$(KEEP) -name crashes -- $(MAKE) --no-print-directory crashes
 	$(GO) run ./internal/chart
 
 proof-torture: deps torture-programs
@@ -178,7 +182,7 @@ proof-torture: deps torture-programs
 
 proof-fuzz: FUZZTIME = 10m
 proof-fuzz:
-	$(KEEP) -name fuzz -- $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME)
+	$(KEEP) -name fuzz -- $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZPAGE=docs/testing.md
 	$(GO) run ./internal/chart
 
 proof-requests:

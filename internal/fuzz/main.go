@@ -55,6 +55,7 @@ func run(ctx context.Context, each time.Duration, only string, parallel, keep in
 			return false, ctx.Err()
 		}
 		fmt.Println(r)
+		fmt.Printf("figure: targets = 1\nfigure: inputs = %d\n", r.executions)
 		if !r.ok {
 			fmt.Println(indented(r.output))
 			ok = false

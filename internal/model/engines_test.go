@@ -53,7 +53,7 @@ func TestHistoriesOnEveryEngine(t *testing.T) {
 				histories++
 				steps += w.observed
 			})
-			t.Logf("figures: histories: %s did the same as memory in %d histories of %d steps", engine.name, histories, steps)
+			t.Logf("figure: histories of one caller as on memory = %d\nfigure: steps of these = %d", histories, steps)
 		})
 	}
 }

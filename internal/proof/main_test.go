@@ -71,10 +71,6 @@ func TestRead(t *testing.T) {
 	if run.Figure("operations") != 12 || run.Figure("fault kill") != 3 || run.Figure("ms after kill") != 80.5 {
 		t.Errorf("of torture: %+v", run)
 	}
-	fuzz := "fuzz: elapsed: 3s, execs: 10 (3/sec)\nfuzz: elapsed: 6s, execs: 40 (3/sec)\n== next\nfuzz: elapsed: 3s, execs: 5 (1/sec)\n"
-	if found := read(fuzz); len(found) != 1 || found[0].Value != 45 {
-		t.Errorf("of fuzzing: %+v", found)
-	}
 	if _, err := parseLeast("kills"); err == nil || !strings.Contains(err.Error(), "kill=200") {
 		t.Errorf("got %v", err)
 	}

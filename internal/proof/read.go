@@ -2,16 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/calldibs/dibs/internal/figures"
 	"github.com/calldibs/dibs/internal/torture"
 )
-
-// executions is how Go's fuzzing says how far it is. The last of a target counts.
-var executions = regexp.MustCompile(`^fuzz: elapsed: .*execs: (\d+)`)
 
 // read returns the figures in the output of a command.
 func read(output string) (found []figures.Figure) {
@@ -19,22 +14,10 @@ func read(output string) (found []figures.Figure) {
 	if at := strings.Index(output, "{"); at >= 0 && json.Unmarshal([]byte(output[at:]), &report) == nil && report.Engine != "" {
 		return ofTorture(report)
 	}
-	inputs, targets := 0.0, 0
-	var last float64
 	for line := range strings.Lines(output) {
 		if f, ok := figures.ParseFigure(line); ok {
 			found = append(found, f)
 		}
-		if execs := executions.FindStringSubmatch(line); execs != nil {
-			value, _ := strconv.ParseFloat(execs[1], 64) // they are digits
-			if value < last || targets == 0 {
-				inputs, targets = inputs+last, targets+1
-			}
-			last = value
-		}
-	}
-	if targets > 0 {
-		found = append(found, figures.Figure{What: "inputs", Value: inputs + last})
 	}
 	return found
 }
