@@ -160,7 +160,7 @@ func TestNextRequestOfAConnection(t *testing.T) {
 func TestBodiesThatNeverArrive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
-		c.RequestTimeout = 300 * time.Millisecond
+		c.RequestTimeout = 2 * time.Second
 	})
 	var each sync.WaitGroup
 	for _, c := range calls {
