@@ -3,7 +3,9 @@ package core
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -58,7 +60,8 @@ type importing struct {
 }
 
 // importAll decides rows in order, and commits them in batches. They do not go through the queue,
-// where other calls would get between them.
+// where other calls would get between them. Where the engine has several writers, two batches without a
+// record in common are committed at once: the engine works on one while the other is encoded and sent.
 func (c *core) importAll(ctx context.Context, i importing) (struct{}, error) {
 	i.start = time.Now()
 	if c.IsBound() {
@@ -71,16 +74,33 @@ func (c *core) importAll(ctx context.Context, i importing) (struct{}, error) {
 	defer release()
 	stop := make(chan struct{})
 	defer close(stop)
+	var commits sync.WaitGroup
+	defer commits.Wait()
+	var last *importBatch // whose commit is under way
 	for b := range c.decideAhead(i, stop) {
-		if len(b.batch) > 0 {
-			c.writer.commitOn(ctx, b.desk, b.batch, b.decided)
+		if last != nil && !b.apart {
+			if err := c.importAnswers(ctx, i, last); err != nil {
+				return struct{}{}, err
+			}
+			last = nil
 		}
-		if err := c.importAnswers(ctx, i, b); err != nil {
-			return struct{}{}, err
+		commits.Go(func() {
+			defer close(b.done)
+			if len(b.batch) > 0 {
+				c.writer.commitOn(ctx, b.desk, b.batch, b.decided)
+			}
+		})
+		if last != nil {
+			if err := c.importAnswers(ctx, i, last); err != nil {
+				return struct{}{}, err
+			}
 		}
-		desks.Put(b.desk)
+		last = b
 	}
-	return struct{}{}, nil
+	if last == nil {
+		return struct{}{}, nil
+	}
+	return struct{}{}, c.importAnswers(ctx, i, last)
 }
 
 // importBatch is rows that are committed together.
@@ -90,6 +110,9 @@ type importBatch struct {
 	batch   []*call // without those
 	desk    *desk
 	decided bool // the batch was, on the desk
+	// apart says that no row depends on one of the batch before: both may be committed at once.
+	apart bool
+	done  chan struct{} // closed after the commit
 }
 
 // decideAhead prepares batches, and decides each on guesses while the batch before it is committed:
@@ -99,9 +122,12 @@ func (c *core) decideAhead(i importing, stop <-chan struct{}) <-chan *importBatc
 	ready := make(chan *importBatch)
 	go func() {
 		defer close(ready)
-		set := c.rules()
+		set, before := c.rules(), recordsOf(nil)
 		for rows := range slices.Chunk(i.rows, importsAtOnce) {
-			b := &importBatch{rows: rows, calls: make([]*call, len(rows)), batch: make([]*call, 0, len(rows)), desk: desks.Get().(*desk)}
+			b := &importBatch{
+				rows: rows, calls: make([]*call, len(rows)), batch: make([]*call, 0, len(rows)), desk: desks.Get().(*desk),
+				done: make(chan struct{}),
+			}
 			for n, row := range rows {
 				if b.calls[n] = i.call(set, row); b.calls[n] != nil {
 					b.batch = append(b.batch, b.calls[n])
@@ -109,6 +135,10 @@ func (c *core) decideAhead(i importing, stop <-chan struct{}) <-chan *importBatc
 			}
 			c.writer.committer.begin(b.desk, b.batch)
 			b.decided = len(b.batch) > 0 && c.writer.committer.guess(b.desk, b.batch)
+			if c.cfg.Writers > 1 {
+				records := recordsOf(b)
+				b.apart, before = before.areApartFrom(records), records
+			}
 			select {
 			case ready <- b:
 			case <-stop:
@@ -117,6 +147,27 @@ func (c *core) decideAhead(i importing, stop <-chan struct{}) <-chan *importBatc
 		}
 	}()
 	return ready
+}
+
+// batchRecords are the records that a decided batch has read, and whether it changes them. They are nil
+// if they are not known.
+type batchRecords map[rules.Key]bool
+
+func recordsOf(b *importBatch) batchRecords {
+	if b == nil || !b.decided {
+		return nil
+	}
+	return maps.Collect(b.desk.state.Touched())
+}
+
+// areApartFrom reports whether neither batch changes a record of the other.
+func (r batchRecords) areApartFrom(other batchRecords) bool {
+	for key, changed := range other {
+		if changes, both := r[key]; both && (changed || changes) {
+			return false
+		}
+	}
+	return r != nil && other != nil
 }
 
 // call returns the call for a row, or nil if the row is refused.
@@ -131,7 +182,9 @@ func (i *importing) call(set *rules.Policies, row int) *call {
 	return sent
 }
 
+// importAnswers waits for the commit of a batch, and answers its rows.
 func (c *core) importAnswers(ctx context.Context, i importing, b *importBatch) error {
+	<-b.done
 	for n, row := range b.rows {
 		if b.calls[n] != nil {
 			if err := c.importAnswer(ctx, b.calls[n], &i.answers[row]); err != nil {
@@ -140,6 +193,7 @@ func (c *core) importAnswers(ctx context.Context, i importing, b *importBatch) e
 		}
 		c.noteImport(i, row)
 	}
+	desks.Put(b.desk)
 	return nil
 }
 

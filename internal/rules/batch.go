@@ -199,6 +199,17 @@ func (b *Batch) Records() iter.Seq[dibs.Record] {
 	}
 }
 
+// Touched returns the records that the requests have read, and whether they have changed them.
+func (b *Batch) Touched() iter.Seq2[Key, bool] {
+	return func(yield func(Key, bool) bool) {
+		for i := range b.entries {
+			if e := &b.entries[i]; !yield(e.key, e.changed) {
+				return
+			}
+		}
+	}
+}
+
 // get returns a record, or nil, and whether the batch has changed it. A record that is not loaded
 // looks absent for now. A record that the batch deletes looks as it was before: a command that
 // writes it again undoes the deletion, and its history goes on. But an index entry that the batch
