@@ -231,10 +231,11 @@ fuzz-requests: deps
 bench: deps
 	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
 
-## import-bench: how long dibs import takes for IMPORTS names, once, beside COPY into a bare table (goal S11)
+## import-bench: how long dibs import takes for IMPORTS names, once, beside COPY into a bare table: goal S11 in
+## bench/results.json
 .PHONY: import-bench
 import-bench: deps
-	$(GO) test -timeout 120m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds 1 -only S11 -imports $(IMPORTS) $(BENCHFLAGS)
+	$(GO) test -timeout 120m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds 1 -only S11 -merge -imports $(IMPORTS) $(BENCHFLAGS)
 
 ## growth: the goals at NAMES names on SQLite and PostgreSQL, written to bench/growth.json. Ten million take
 ## about an hour; the data stays in GROWTHDIR, and a run that was stopped continues there

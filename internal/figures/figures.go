@@ -117,6 +117,26 @@ func Read(path string) (run Run, err error) {
 	return run, nil
 }
 
+// Replace puts the results of some goals in the place of those that the run has of them.
+func (r *Run) Replace(some []Result) {
+	var all []Result
+	done := make(map[string]bool)
+	for _, old := range r.Results {
+		of := func(of Result) bool { return of.Goal == old.Goal }
+		if !slices.ContainsFunc(some, of) {
+			all = append(all, old)
+		} else if !done[old.Goal] {
+			done[old.Goal] = true
+			for _, result := range some {
+				if of(result) {
+					all = append(all, result)
+				}
+			}
+		}
+	}
+	r.Results = all
+}
+
 // Write writes the figures into a file.
 func (r Run) Write(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
