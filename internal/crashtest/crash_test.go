@@ -119,31 +119,20 @@ type thorough int
 
 const (
 	afterWrites thorough = iota // after each step that may change something, and at the beginning
-	atSteps                     // and before each step
-	aroundSteps                 // and after each step; the process that begins again is killed once more
+	aroundSteps                 // and before and after every other one; the process that begins again is killed once more
 )
 
-func thoroughOn(engine string) thorough {
-	switch {
-	case os.Getenv("DIBS_TEST_LONG") != "":
+// howThorough is quick, unless a long test is wanted.
+func howThorough() thorough {
+	if os.Getenv("DIBS_TEST_LONG") != "" {
 		return aroundSteps
-	case engine == "sqlite" && !testing.Short():
-		return atSteps
-	default:
-		return afterWrites
 	}
+	return afterWrites
 }
 
 // kills reports whether a process is killed before or after a step.
 func (t thorough) kills(number int, s step, after bool) bool {
-	switch t {
-	case afterWrites:
-		return after && s.Write || !after && number == 1
-	case atSteps:
-		return s.Write || !after
-	default:
-		return true
-	}
+	return t == aroundSteps || after && s.Write || !after && number == 1
 }
 
 // TestCrashAtEveryStep kills the process of each flow on each engine before and after each step.
@@ -154,7 +143,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 			for _, name := range []string{"sqlite", "postgres"} {
 				t.Run(flows[i].name+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thoroughOn(name), kills: &kills}
+					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: howThorough(), kills: &kills}
 					steps.Add(int64(c.run()))
 				})
 			}

@@ -33,9 +33,9 @@ func TestHistoriesOnEveryEngine(t *testing.T) {
 		few  int
 		open func(t *testing.T) openEngine
 	}{
-		{"sqlite", 20, onSQLite},
-		{"postgres", 8, onPostgres},
-		{"etcd", 6, onEtcd},
+		{"sqlite", 12, onSQLite},
+		{"postgres", 4, onPostgres},
+		{"etcd", 2, onEtcd},
 	} {
 		t.Run(engine.name, func(t *testing.T) {
 			open := engine.open(t)
