@@ -44,15 +44,6 @@ PASS
 	}
 }
 
-func TestThousands(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d is written %s", n, got)
-		}
-	}
-}
-
 func TestInputsIn(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

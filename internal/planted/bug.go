@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // bug is a change that breaks something, and the test that must notice. bugs.toml describes the
@@ -62,16 +64,7 @@ func writePage(page, list string) error {
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, begun := strings.Cut(string(old), begins)
-	_, after, ended := strings.Cut(rest, ends)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place for the list: %s", page, begins+ends)
-	}
-	return os.WriteFile(page, []byte(before+begins+table(bugs)+ends+after), 0o600)
+	return figures.ReplacePart(page, begins, ends, table(bugs))
 }
 
 // table returns the bugs as a table of Markdown.
