@@ -140,8 +140,8 @@ func TestOtherKeysContinue(t *testing.T) {
 	// After restarts the same events wait, and no others are sent again.
 	for range 3 {
 		r.stop()
-		r.deliver()
 		saves := r.saves(hook)
+		r.deliver()
 		eventually(t, "the next process takes over", func() bool { return r.saves(hook) > saves })
 	}
 	if n := len(receiver.got()); n != 21 {
