@@ -45,7 +45,7 @@ func constants(t *testing.T, name string) (values []string) {
 // The values in the API are those of the library, and the server's own codes are all documented.
 func TestEnums(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile("../../docs/server.md")
+	docs, err := os.ReadFile("../../docs/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestEnums(t *testing.T) {
 	}
 	sorted := func(values []string) []string { return slices.Sorted(slices.Values(values)) }
 	if !slices.Equal(sorted(documented), sorted(ownCodes)) {
-		t.Errorf("docs/server.md has the codes %v, the server %v", sorted(documented), sorted(ownCodes))
+		t.Errorf("docs/api.md has the codes %v, the server %v", sorted(documented), sorted(ownCodes))
 	}
 	for _, e := range enums {
 		want := constants(t, e.name)

@@ -89,7 +89,7 @@ func TestKeyOnThisMachine(t *testing.T) {
 	}
 }
 
-// TestChangingAKey follows docs/server.md: a hold belongs to the name of its key. So a second secret
+// TestChangingAKey follows docs/access.md: a hold belongs to the name of its key. So a second secret
 // that the file declares under this name, and a key that is made again after it was revoked, both
 // confirm what the first one reserved. A key of another name does not.
 func TestChangingAKey(t *testing.T) {
