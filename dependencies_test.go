@@ -65,7 +65,6 @@ var mayImport = []struct{ folder, packages string }{
 	{"dibsotel/pgotel", "dibsotel"},
 	{"dibsimport", "/ embedded internal/extsort sqlitestore"},
 	{"internal/verify", "/ internal/extsort internal/snapshot"},
-	{"internal/sqlsource", ""},
 
 	// The server.
 	{"internal/access", "/"},
@@ -78,6 +77,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/server", "/ dibscache dibsotel internal/access internal/auth internal/backoff internal/exactjson internal/health internal/limit internal/peer internal/record internal/redirect internal/rules internal/webhook internal/wire"},
 	{"internal/copier", "/ internal/backoff internal/record internal/snapshot internal/webhook"},
 	{"internal/engine", "/ internal/copier dibsotel/pgotel etcdstore memstore pgstore routestore sqlitestore internal/snapshot"},
+	{"internal/sqlsource", "internal/engine"},
 	{"internal/config", "/ internal/rules internal/access internal/auth internal/engine internal/limit internal/spelling internal/tlsfiles internal/tracing internal/webhook profile routestore witness"},
 	{"internal/demo", "/ embedded internal/backoff sqlitestore"},
 	{"internal/workload", "/"},

@@ -2,7 +2,9 @@ package dibsclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -17,13 +19,19 @@ func (c *client) ImportAll(ctx context.Context, request dibs.ImportRequest) ([]d
 	if err := knownByKey(request.Principal); err != nil {
 		return nil, err
 	}
-	if len(request.Imports) <= maxImports {
-		return c.importSome(ctx, request)
-	}
+	return c.importInParts(ctx, request, maxImports)
+}
+
+// importInParts sends requests of at most size imports. One whose values are too long for the server is sent
+// in halves.
+func (c *client) importInParts(ctx context.Context, request dibs.ImportRequest, size int) ([]dibs.Imported, error) {
 	all := make([]dibs.Imported, 0, len(request.Imports))
-	for some := range slices.Chunk(request.Imports, maxImports) {
+	for some := range slices.Chunk(request.Imports, size) {
 		request.Imports = some
 		imported, err := c.importSome(ctx, request)
+		if refused, ok := errors.AsType[*StatusError](err); ok && refused.Status == http.StatusRequestEntityTooLarge && len(some) > 1 {
+			imported, err = c.importInParts(ctx, request, (len(some)+1)/2)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -129,3 +129,23 @@ func TestObeysRetryAfter(t *testing.T) {
 type roundTripper func(*http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// An import whose values are too long for one request is sent in several.
+func TestImportsOfLongValues(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, dibsclient.Options{})
+	var request dibs.ImportRequest
+	for i := range 1500 {
+		entity := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
+		request.Imports = append(request.Imports, dibs.Import{Namespace: "title", Value: fmt.Sprintf("%01000d", i), Entity: entity})
+	}
+	imported, err := r.ImportAll(t.Context(), request)
+	if err != nil || len(imported) != len(request.Imports) {
+		t.Fatal(len(imported), err)
+	}
+	for i, result := range imported {
+		if result.Err != nil || result.Name.Entity != request.Imports[i].Entity {
+			t.Fatalf("%d: %+v", i, result)
+		}
+	}
+}

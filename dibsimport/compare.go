@@ -1,6 +1,7 @@
 package dibsimport
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -85,18 +87,24 @@ type CompareOptions struct {
 // source and for types of entities that it has there; aliases only if the source has a column for
 // them. It needs memory for the namespaces, not for the names. The caller closes the Comparison.
 func Compare(ctx context.Context, registry *dibs.Registry, source Source, options CompareOptions) (*Comparison, error) {
+	// Times of names are in milliseconds: those from before have an earlier one.
+	began := time.Now().Truncate(time.Millisecond).Add(time.Millisecond)
+	time.Sleep(time.Until(began))
 	c := &comparer{
-		CompareOptions: options, ctx: ctx, registry: registry, began: time.Now().Truncate(time.Millisecond),
+		CompareOptions: options, ctx: ctx, registry: registry, began: began,
 		rows: rowReader{mapping: options.Mapping}, scopes: make(map[string]map[string]bool),
 		result: &Comparison{Differences: make(map[DifferenceKind]int)},
 	}
-	defer func() { _ = c.keys.Close() }()
+	defer func() { _ = errors.Join(c.keys.Close(), c.owners.Close()) }()
 	err := c.readSource(source)
 	if err == nil {
 		err = c.readRegistry()
 	}
 	if err == nil {
 		err = c.compareKeys()
+	}
+	if err == nil {
+		err = c.compareOwners()
 	}
 	if err != nil {
 		c.result.Close()
@@ -116,6 +124,7 @@ type comparer struct {
 	scopes   map[string]map[string]bool // the types of entities by namespace
 	batch    []Row
 	keys     extsort.Sorter // of names in the source and in the registry
+	owners   extsort.Sorter // of these names, and those that the source says are archived
 	result   *Comparison
 }
 
@@ -132,7 +141,9 @@ func (c *comparer) readSource(source Source) error {
 		if err != nil {
 			return err
 		}
-		c.note(row, record)
+		if err := c.note(row, record); err != nil {
+			return err
+		}
 		if c.batch = append(c.batch, row); len(c.batch) == batchSize {
 			if err := c.flush(); err != nil {
 				return err
@@ -142,28 +153,32 @@ func (c *comparer) readSource(source Source) error {
 }
 
 // note notes what the source is about.
-func (c *comparer) note(row Row, record Record) {
+func (c *comparer) note(row Row, record Record) error {
 	c.result.Rows++
 	if row.unreadable != nil {
-		return
+		return nil
 	}
-	c.aliases = c.aliases || row.AliasOf != ""
-	if _, there := record.Fields[c.rows.archivedColumn()]; there {
-		c.archives = true
-	}
+	c.aliases = c.aliases || c.rows.has(record, func(m Mapping) string { return m.AliasOf })
+	c.archives = c.archives || c.rows.has(record, func(m Mapping) string { return m.Archived })
 	types := c.scopes[row.Namespace]
 	if types == nil {
 		types = make(map[string]bool)
 		c.scopes[row.Namespace] = types
 	}
 	types[row.Entity.Type] = true
+	if row.Archived {
+		return c.addOwner(row, archivedInSource, keyed{})
+	}
+	return nil
 }
 
-func (r *rowReader) archivedColumn() string {
-	if r.mapping.Archived != "" || r.resolved {
-		return r.mapping.Archived
+// has reports whether a record has a column of the mapping, with a value or without.
+func (r *rowReader) has(record Record, column func(Mapping) string) bool {
+	if r.resolved {
+		return column(r.mapping) != ""
 	}
-	return r.mapping.guess(r.columns).Archived
+	_, there := record.Fields[column(r.mapping.guess(r.columns))]
+	return there
 }
 
 // pause slows the comparison down, and tells how far it is.
@@ -381,8 +396,8 @@ func (c *comparer) compareKeys() error {
 			c.result.Late++
 		case id != last:
 			err = c.differ(Difference{Kind: Extra, Name: k.Name})
-		case c.archives && row.Value != "" && row.Archived != k.Name.Archived:
-			err = errors.Join(c.result.archived.add(row), c.differ(Difference{Kind: OtherArchived, Row: row, Name: k.Name}))
+		case c.archives && row.Value != "":
+			err = c.addOwner(row, ownerOfName, keyed{Row: row, Name: k.Name})
 		}
 		if err != nil {
 			return err
@@ -391,45 +406,53 @@ func (c *comparer) compareKeys() error {
 	return c.ctx.Err()
 }
 
-// Fixed is what Fix did.
-type Fixed struct {
-	Report
-	Restored int `json:"restored"` // entities that were restored
+// Owners are sorted by scope, type and id, what the source says of them first.
+const (
+	archivedInSource byte = iota + 1 // zero separates the parts of a key
+	ownerOfName
+)
+
+func (c *comparer) addOwner(row Row, what byte, k keyed) error {
+	content, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	key := strings.Join([]string{dibs.ScopeOf(row.Namespace), row.Entity.Type, row.Entity.ID, string([]byte{what})}, "\x00")
+	return c.owners.Add(append([]byte(key), content...))
 }
 
-// Fix imports the missing names of a comparison that can be imported, and archives or restores
-// entities as the source says. It changes no owner and gives up no name. Lost and Progress of the
-// options are used.
-func (c *Comparison) Fix(ctx context.Context, registry *dibs.Registry, options Options) (Fixed, error) {
-	options.OnConflict, options.Plan = First, nil
-	r := newRunner(ctx, registry, options)
-	defer r.later.close()
-	var fixed Fixed
-	err := c.missing.each(r.take)
-	if err == nil {
-		err = r.flush()
-	}
-	if err == nil {
-		err = r.finish()
-	}
-	if err == nil {
-		err = c.archived.each(func(row Row) error {
-			if row.Archived {
-				changed, err := r.archive(row)
-				if changed {
-					r.report.Archived++
-				}
-				return err
-			}
-			result, err := registry.Restore(ctx, dibs.Restore{Scope: dibs.ScopeOf(row.Namespace), Entity: row.Entity})
-			if err == nil && !result.Replayed {
-				fixed.Restored++
-			}
+// compareOwners finds owners that are archived in one only. The source says so of an owner if any of its
+// rows does, as in an import.
+func (c *comparer) compareOwners() error {
+	var last string
+	var archived, told bool
+	for key, err := range c.owners.Sorted() {
+		if err != nil {
 			return err
-		})
+		}
+		end := bytes.LastIndexByte(key, 0) // JSON has no zero byte
+		owner, what, content := string(key[:end]), key[end+1], key[end+2:]
+		if owner != last {
+			last, archived, told = owner, false, false
+		}
+		if what == archivedInSource {
+			archived = true
+			continue
+		}
+		var k keyed
+		if err := json.Unmarshal(content, &k); err != nil {
+			return err
+		}
+		if told || archived == k.Name.Archived {
+			continue
+		}
+		told = true
+		k.Row.Archived = archived
+		if err := errors.Join(c.result.archived.add(k.Row), c.differ(Difference{Kind: OtherArchived, Row: k.Row, Name: k.Name})); err != nil {
+			return err
+		}
 	}
-	fixed.Report = r.report
-	return fixed, err
+	return c.ctx.Err()
 }
 
 // String says what differs, for people.

@@ -173,3 +173,26 @@ func TestCompareManyNamespaces(t *testing.T) {
 
 // long is a date before any comparison.
 var long = time.UnixMilli(1_600_000_000_000)
+
+// An import archives an owner if any of its rows says so, and a comparison with the same source agrees: the
+// row of an alias often does not have it.
+func TestArchivedIsAboutTheOwner(t *testing.T) {
+	t.Parallel()
+	r := newTarget(t)
+	const source = "id,username,alias_of,archived\n3,carl,,yes\n3,old-carl,carl,\n4,dora,,\n"
+	r.run(source, dibsimport.Options{})
+	if _, lines := r.compare(source, dibsimport.CompareOptions{}); len(lines) > 0 {
+		t.Errorf("the source that was imported differs: %q", lines)
+	}
+	// Those with other rows differ once, whatever the order of their rows.
+	if _, err := r.registry.Archive(t.Context(), dibs.Archive{Entity: dibs.Entity{Type: "user", ID: "4"}}); err != nil {
+		t.Fatal(err)
+	}
+	c, lines := r.compare("id,username,alias_of,archived\n3,old-carl,carl,\n3,carl,,\n4,dora,,\n", dibsimport.CompareOptions{})
+	if len(lines) != 2 || c.Differences[dibsimport.OtherArchived] != 2 {
+		t.Errorf("a source that has the column and archives no one: %q", lines)
+	}
+	if fixed, err := c.Fix(t.Context(), r.registry, dibsimport.Options{}); err != nil || fixed.Restored != 2 {
+		t.Errorf("%+v %v", fixed, err)
+	}
+}

@@ -319,3 +319,50 @@ func TestObjectsWithOtherMembers(t *testing.T) {
 	}
 	mustEqual(t, "lost", lost, []string{"line 3 no column is known to be the id of the entities"})
 }
+
+// The alias of a name that got a number leads to the name with the number.
+func TestAliasOfANumberedName(t *testing.T) {
+	t.Parallel()
+	r := newTarget(t)
+	const source = "id,username,alias_of\n1,ann,\n2,ann,\n2,old-ann,ann\n3,older-ann,ann\n"
+	for range 2 {
+		report, lost := r.run(source, dibsimport.Options{OnConflict: dibsimport.Suffix})
+		mustEqual(t, "lost", lost, []string{"line 5 older-ann NOT_OWNER "})
+		if report.Imported+report.Unchanged != 3 {
+			t.Errorf("%+v", report)
+		}
+		mustEqual(t, "owners", r.owners(), []string{"ann active user/1", "ann-2 active user/2", "old-ann alias user/2"})
+	}
+	if got, err := r.registry.Resolve(t.Context(), "username", "old-ann"); err != nil || got.To == nil || got.To.Canonical != "ann-2" {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// A lost row has all of its columns, also if each row of the source has others.
+func TestColumnsOfLostObjects(t *testing.T) {
+	t.Parallel()
+	r := newTarget(t)
+	const lines = `{"id": "1", "username": "ann"}
+{"id": "2", "username": "ann", "email": "b@example.com", "phone": "1"}
+{"id": "3", "username": "carl"}
+`
+	var columns []string
+	_, err := dibsimport.Run(t.Context(), r.registry, dibsimport.JSONLines(strings.NewReader(lines)), dibsimport.Options{
+		Mapping: users, Lost: func(l dibsimport.Lost) error { columns = l.Columns; return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "columns", columns, []string{"email", "id", "phone", "username"})
+}
+
+// A plan finds other rows of its source. The correlation id of a name in the registry is none.
+func TestPlanKnowsItsOwnRows(t *testing.T) {
+	t.Parallel()
+	r := newTarget(t)
+	if _, err := r.registry.Reserve(t.Context(), dibs.Reserve{Namespace: "username", Value: "ann", CorrelationID: "order-77"}); err != nil {
+		t.Fatal(err)
+	}
+	_, lost := r.plan("id,username\n1,ann\n2,bob\n3,bob\n", dibsimport.Options{})
+	mustEqual(t, "lost", lost, []string{"line 2 ann NAME_TAKEN ", "line 4 bob NAME_TAKEN line 3"})
+}

@@ -124,3 +124,52 @@ func transactions(t *testing.T, dsn string) (count int) {
 	}
 	return count
 }
+
+// Batches of one list are entered at once only if they are about different names: of two rows that want a
+// name, the first gets it.
+func TestBatchesAreEnteredInOrder(t *testing.T) {
+	t.Parallel()
+	r, _ := newPostgresTarget(t)
+	const rows, batch, twins = 2000, 1000, 10
+	entity := func(i int) dibs.Entity { return dibs.Entity{Type: "user", ID: fmt.Sprint(i)} }
+	if _, err := r.registry.Claim(t.Context(), dibs.Claim{Namespace: "username", Value: "first", Entity: entity(rows)}); err != nil {
+		t.Fatal(err) // the namespace exists, so that both batches could be entered at once
+	}
+	var request dibs.ImportRequest
+	for i := range rows {
+		wants := i
+		if i >= batch && i < batch+twins {
+			wants = i - 2*twins // of the end of the first batch
+		}
+		request.Imports = append(request.Imports, dibs.Import{Namespace: "username", Value: fmt.Sprint("name-", wants), Entity: entity(i)})
+	}
+	imported, err := r.registry.ImportAll(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, result := range imported {
+		if refused := i >= batch && i < batch+twins; (result.Err != nil) != refused {
+			t.Errorf("row %d: %v", i, result.Err)
+		}
+	}
+}
+
+// Many rows that want one name get their numbers in few transactions.
+func TestManyNumbersTakeFewTransactions(t *testing.T) {
+	t.Parallel()
+	r, dsn := newPostgresTarget(t)
+	const rows = 300
+	source := "id,username\n"
+	for i := range rows {
+		source += fmt.Sprintf("%d,ann\n", i)
+	}
+	if report, _ := r.run(source, dibsimport.Options{OnConflict: dibsimport.Suffix}); report.Imported != rows || report.Suffixed != rows-1 {
+		t.Errorf("%+v", report)
+	}
+	if err := r.registry.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := transactions(t, dsn); took >= rows { // those that made the schema included
+		t.Errorf("it took %d transactions", took)
+	}
+}

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +45,7 @@ type Options struct {
 type Lost struct {
 	Row
 	Err     *dibs.Error // why
-	Columns []string    // of the source, in order
+	Columns []string    // of the source, in order; of the row, if each has its own
 	Other   string      // where the source has the row with the same name; empty if it is none of the source
 }
 
@@ -277,6 +281,9 @@ func (r *runner) archive(row Row) (changed bool, err error) {
 	return !result.Replayed, nil
 }
 
+// planned begins the correlation ids of a plan, which no others begin with.
+const planned = "row of a plan: "
+
 func (r *runner) add(row Row) error {
 	if r.Plan != nil && r.Plan.contested.has(row.Where) {
 		return r.lose(row, &dibs.Error{
@@ -284,7 +291,7 @@ func (r *runner) add(row Row) error {
 		}, "")
 	}
 	if r.planning {
-		row.CorrelationID = row.Where // so that a later row with the same name finds this one
+		row.CorrelationID = planned + row.Where // so that a later row with the same name finds this one
 	}
 	if r.batch = append(r.batch, row); len(r.batch) < batchSize {
 		return nil
@@ -355,9 +362,31 @@ func (r *runner) entered(row *Row, result *dibs.Imported) (again bool, err error
 		return false, r.count(row, result)
 	case r.OnConflict == Suffix && result.Err.Code == dibs.CodeNameTaken && r.suffixes.next(row):
 		return true, nil
+	case r.OnConflict == Suffix && result.Err.Code == dibs.CodeNotOwner && row.AliasOf != "":
+		if again, err = r.followNumber(row); again || err != nil {
+			return again, err
+		}
+		fallthrough
 	default:
 		return false, r.refused(*row, result.Err)
 	}
+}
+
+// followNumber lets an alias lead to the name that its owner has with a number. It reports whether there
+// is one.
+func (r *runner) followNumber(row *Row) (found bool, err error) {
+	owner, err := r.registry.Entity(r.ctx, dibs.ScopeOf(row.Namespace), row.Entity)
+	if refused, ok := errors.AsType[*dibs.Error](err); ok && refused.Code == dibs.CodeEntityNotFound {
+		return false, nil
+	}
+	for _, name := range owner.Names {
+		number, has := strings.CutPrefix(name.Value, row.AliasOf+"-")
+		if _, notNumber := strconv.Atoi(number); has && notNumber == nil && name.Namespace == row.Namespace && name.State == dibs.Active {
+			row.AliasOf = name.Value
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 func (r *runner) count(row *Row, result *dibs.Imported) error {
@@ -366,7 +395,7 @@ func (r *runner) count(row *Row, result *dibs.Imported) error {
 	} else {
 		r.report.Imported++
 	}
-	if !r.suffixes.entered(row) {
+	if row.original == "" {
 		return nil
 	}
 	r.report.Suffixed++
@@ -381,8 +410,9 @@ func (r *runner) refused(row Row, refusal *dibs.Error) error {
 	other := ""
 	if r.planning && refusal.Code == dibs.CodeNameTaken {
 		name, err := r.registry.Get(r.ctx, dibs.Lookup{Namespace: row.Namespace, Value: row.Value})
-		if err == nil && name.CorrelationID != "" {
-			other = name.CorrelationID
+		where, ofPlan := strings.CutPrefix(name.CorrelationID, planned)
+		if err == nil && ofPlan {
+			other = where
 			r.report.contested.add(row.Where)
 			r.report.contested.add(other)
 		}
@@ -395,5 +425,9 @@ func (r *runner) lose(row Row, refusal *dibs.Error, other string) error {
 	if r.Lost == nil {
 		return nil
 	}
-	return r.Lost(Lost{Row: row, Columns: r.rows.columns, Err: refusal, Other: other})
+	columns := r.rows.columns
+	if !r.rows.resolved { // each record has its own
+		columns = slices.Sorted(maps.Keys(row.Fields))
+	}
+	return r.Lost(Lost{Row: row, Columns: columns, Err: refusal, Other: other})
 }

@@ -94,8 +94,8 @@ func (s *rowSet) has(where string) bool {
 	return found
 }
 
-// suffixes gives numbers to names that are taken. A name that many rows want gets the next number
-// at once.
+// suffixes gives numbers to names that are taken. Of many rows that want one name, each gets a number of
+// its own at once.
 type suffixes struct {
 	wanted map[string]int // the number to try next, by namespace and value; forgotten when it grows large
 }
@@ -115,17 +115,9 @@ func (s *suffixes) next(row *Row) bool {
 		s.wanted = make(map[string]int)
 	}
 	row.suffix = max(row.suffix+1, s.wanted[row.nameKey()])
+	s.wanted[row.nameKey()] = row.suffix + 1
 	row.Value = fmt.Sprintf("%s-%d", row.original, row.suffix)
 	return row.suffix <= maxSuffix
-}
-
-// entered notes that a row got its name. It reports whether the name has a number.
-func (s *suffixes) entered(row *Row) bool {
-	if row.original == "" {
-		return false
-	}
-	s.wanted[row.nameKey()] = row.suffix + 1
-	return true
 }
 
 func (r *Row) nameKey() string { return r.Namespace + ":" + r.original }

@@ -131,6 +131,26 @@ func TestExportFilters(t *testing.T) {
 	s.refused("none.db", cli.ExitNotFound, "there is no store", "export")
 }
 
+// An archived owner does not resolve. Where it has several names, an alias is left out rather than led astray.
+func TestExportOfAnArchivedOwnerWithSeveralNames(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	config := s.path("dibs.toml")
+	if err := os.WriteFile(config, []byte("[policies.page]\nmanyPerEntity = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"claim page alpha --entity user/1", "claim page beta --entity user/1", "rename page beta2 --entity user/1 --from beta",
+		"rename page alpha2 --entity user/1 --from alpha", "archive --entity user/1",
+	} {
+		s.do("a.db", append(strings.Fields(line), "--config", config)...)
+	}
+	out := s.try("a.db", "", "export", "--config", config)
+	if out.code != 0 || strings.Contains(out.stdout, "page,beta,") || !strings.Contains(out.stdout, "page,beta2,") || !strings.Contains(out.stderr, "2 aliases were left out") {
+		t.Error(out)
+	}
+}
+
 func TestDumpAndLoad(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

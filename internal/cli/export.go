@@ -86,7 +86,8 @@ func (x *exporting) run(ctx context.Context, file string) (*answer, error) {
 func (x *exporting) said(file string) *answer {
 	text := fmt.Sprintf("%s exported.", count(x.exported, "name", "names"))
 	if x.orphans > 0 {
-		text += fmt.Sprintf(" %s left out, which redirect nowhere: their owners have no active name there.", count(x.orphans, "alias was", "aliases were"))
+		text += fmt.Sprintf(" %s left out: the owner has no active name there, or is archived and has several, and it is unknown which one is meant.",
+			count(x.orphans, "alias was", "aliases were"))
 	}
 	if file == "-" {
 		fmt.Fprintln(x.session.Stderr, text)
@@ -215,7 +216,8 @@ func leadsTo(ctx context.Context, registry *dibs.Registry, names []dibs.Name) ([
 	return leads, errors.Join(errs...)
 }
 
-// activeName returns the name that an alias redirects to. The names of an archived owner do not resolve.
+// activeName returns the name that an alias redirects to, or "" if that is unknown. The names of an archived owner
+// do not resolve; if it has several in the namespace, the registry does not tell which of them is meant.
 func activeName(ctx context.Context, registry *dibs.Registry, alias dibs.Name) (string, error) {
 	if !alias.Archived {
 		resolution, err := registry.Resolve(ctx, alias.Namespace, alias.Value)
@@ -225,12 +227,11 @@ func activeName(ctx context.Context, registry *dibs.Registry, alias dibs.Name) (
 		return resolution.To.Value, nil
 	}
 	owner, err := registry.Entity(ctx, dibs.ScopeOf(alias.Namespace), alias.Entity)
-	for _, n := range owner.Names {
-		if n.Namespace == alias.Namespace && n.State == dibs.Active {
-			return n.Value, err
-		}
+	active := slices.DeleteFunc(owner.Names, func(n dibs.Name) bool { return n.Namespace != alias.Namespace || n.State != dibs.Active })
+	if err != nil || len(active) != 1 || owner.More {
+		return "", err
 	}
-	return "", err
+	return active[0].Value, nil
 }
 
 // writeFile writes a new file, or stdout for "-". The file has its name only when it is whole.

@@ -87,7 +87,7 @@ func (c *contestedCounts) most(n int, now time.Time, visible func(namespace stri
 
 func (s *Server) registerContested() {
 	op := s.operation(http.MethodGet, "/v1/stats/contested", "contested", "List the names that were asked for most while they were taken", tagWatching, 422)
-	op.Description = "Of the last day, as far as this server has refused them since its start."
+	op.Description = "Of the last day, as far as this server has refused them since its start, in the namespaces in which the caller has the right list."
 	register(s, op, s.contested)
 }
 
@@ -115,7 +115,10 @@ func (s *Server) contested(ctx context.Context, in *contestedInput) (*answer[con
 		return nil, p
 	}
 	now := time.Now()
-	visible := func(namespace string) bool { return in.Namespace == "" || namespace == in.Namespace }
+	caller := callerOf(ctx)
+	visible := func(namespace string) bool {
+		return (in.Namespace == "" || namespace == in.Namespace) && caller.May(access.List, namespace)
+	}
 	keys, sums := s.cfg.Metrics.contested.most(limit*contestedFactor, now, visible)
 	since := now.Add(-contestedHours * time.Hour)
 	if s.started.After(since) {

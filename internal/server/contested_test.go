@@ -2,10 +2,13 @@ package server
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/access"
 )
 
 // Names that are asked for often keep their place among many that are asked for once.
@@ -35,5 +38,26 @@ func TestContestedNamesAreBounded(t *testing.T) {
 	counts.note(taken("slug:new"), now.Add(30*time.Hour))
 	if len(counts.hours) != 1 {
 		t.Errorf("%d hours are kept", len(counts.hours))
+	}
+}
+
+// Whose a name is tells a caller with the right to list names, and no other: statistics are numbers.
+func TestContestedNamesNeedTheRightToList(t *testing.T) {
+	t.Parallel()
+	grant := func(verbs ...access.Verb) []access.Grant {
+		return []access.Grant{{Verbs: verbs, Namespaces: []string{"*"}}}
+	}
+	r := newRig(t, inMemory, map[string]access.Caller{
+		"app": {Name: "app", Grants: grant(access.Own)}, "metrics": {Name: "metrics", Grants: grant(access.Stats)},
+		"operator": {Name: "operator", Grants: grant(access.Watch)},
+	})
+	as := func(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }
+	for _, id := range []string{"jane", "june"} {
+		r.send("POST", "/v1/claims", as("app"), `{"namespace": "acme.slug", "value": "spring", "entity": {"type": "user", "id": "`+id+`"}}`)
+	}
+	for caller, sees := range map[string]bool{"metrics": false, "operator": true} {
+		if got, text := r.send("GET", "/v1/stats/contested", as(caller), ""); got.status != http.StatusOK || strings.Contains(text, "jane") != sees {
+			t.Errorf("%s: %d %s", caller, got.status, text)
+		}
 	}
 }

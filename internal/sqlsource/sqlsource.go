@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
-	_ "modernc.org/sqlite"             // the driver sqlite
+
+	"github.com/calldibs/dibs/internal/engine"
 )
 
 // Open opens a database by its URL: postgres://…, mysql://… (MariaDB too) or sqlite:file.
 func Open(source string) (*sql.DB, error) {
-	scheme, rest, _ := strings.Cut(source, ":")
-	switch scheme {
-	case "postgres", "postgresql":
-		return sql.Open("pgx", source)
+	switch scheme, _, _ := strings.Cut(source, ":"); scheme {
+	case "postgres", "postgresql", "sqlite":
+		return engine.OpenDatabase(source)
 	case "mysql", "mariadb":
 		config, err := mysqlConfig(source)
 		if err != nil {
@@ -29,9 +28,6 @@ func Open(source string) (*sql.DB, error) {
 			return nil, err
 		}
 		return sql.OpenDB(connector), nil
-	case "sqlite":
-		path := url.URL{Scheme: "file", Opaque: rest, RawQuery: "mode=ro"}
-		return sql.Open("sqlite", path.String())
 	default:
 		return nil, errors.New("a database to import from is postgres://…, mysql://… or sqlite:file")
 	}

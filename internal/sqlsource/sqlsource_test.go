@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,33 @@ func TestBadURL(t *testing.T) {
 		_, err := sqlsource.Open(source)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %s", source, err, want)
+		}
+	}
+}
+
+// A file has any name, and no other file is opened in its place.
+func TestSQLiteFileOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"my%20db.db", "a#b.db", "two words.db"} {
+		folder := t.TempDir()
+		at := "sqlite:" + filepath.Join(folder, name)
+		store := (&url.URL{Scheme: "file", Path: filepath.Join(folder, name)}).String()
+		db, err := sql.Open("sqlite", store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), "CREATE TABLE users (id)"); err != nil {
+			t.Fatal(err)
+		}
+		_ = db.Close()
+		if _, err := read(t, at, "SELECT id FROM users"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := read(t, at, "DELETE FROM users RETURNING id"); err == nil {
+			t.Errorf("%s: it was opened for writing", name)
+		}
+		if files, err := os.ReadDir(folder); err != nil || len(files) != 1 || files[0].Name() != name {
+			t.Errorf("%s: %v %v", name, files, err)
 		}
 	}
 }

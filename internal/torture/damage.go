@@ -150,6 +150,9 @@ func (e *examination) readNames() error {
 
 // examine damages a copy, and serves it.
 func (e *examination) examine(random *rand.Rand) {
+	if len(e.names) == 0 {
+		return // there is nothing to compare yet
+	}
 	t := e.t
 	path := filepath.Join(t.Folder, "damaged.db")
 	t.must(copyFile(t.soundCopy(), path))

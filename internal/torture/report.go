@@ -57,7 +57,7 @@ type Audit struct {
 
 // Violation is something that must not happen.
 type Violation struct {
-	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "clock" or "server"
+	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "clock", "server" or "run"
 	What       string   `json:"what"`
 	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
 	Picture    string   `json:"picture,omitempty"`    // the file that shows them
@@ -89,6 +89,9 @@ func (t *run) report() Report {
 		r.Violations = append(r.Violations, ofHistory(v))
 	}
 	r.Violations = append(r.Violations, t.wrong...)
+	if r.Operations == 0 || r.Audit.Changes == 0 {
+		r.Violations = append(r.Violations, Violation{Kind: "run", What: "nothing was tried, so nothing is proven: let it run longer, with --for"})
+	}
 	if r.OK = len(r.Violations) == 0; !r.OK {
 		r.Folder = t.Folder
 	}

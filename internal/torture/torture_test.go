@@ -121,6 +121,16 @@ func TestFor(t *testing.T) {
 	mustBeRight(t, mustRun(t, cfg), "cut")
 }
 
+// A run in which nothing happened proves nothing.
+func TestNothingTried(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "sqlite")
+	cfg.For, cfg.Faults = time.Nanosecond, []string{"cut"}
+	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // The help and docs/testing.md have every fault.
 func TestFaultsAreDocumented(t *testing.T) {
 	t.Parallel()
