@@ -125,11 +125,13 @@ test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
 ## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
-## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller on
-## each engine, which must do the same as memory
+## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller,
+## which must do the same on each engine as on memory, and the same as the model
 .PHONY: histories
 histories: deps
-	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
+
+RUNHISTORIES := '^Test(Histories.*|Model|SweepingChangesNothing|Recanonicalize)$$'
 
 ## crashes: kill a process before and after every step of everything that it does with a registry, on SQLite and on
 ## PostgreSQL
@@ -165,7 +167,7 @@ proof: $(addprefix proof-,$(PROOFS))
 .PHONY: $(addprefix proof-,$(PROOFS))
 proof-histories: deps
 	$(KEEP) -name histories -- env HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v \
-		./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+		./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
 	$(GO) run ./internal/chart
 
 proof-crashes: deps

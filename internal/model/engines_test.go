@@ -28,6 +28,7 @@ const patience = 30 * time.Second
 // TestHistoriesOnEveryEngine runs the same history on the model, on memory and on an engine.
 // HISTORIES of the environment says how many there are.
 func TestHistoriesOnEveryEngine(t *testing.T) {
+	setChecks(t, 1) // and the number of checks is that of histories: it differs between engines, which run in parallel
 	for _, engine := range []struct {
 		name string
 		few  int
@@ -38,24 +39,28 @@ func TestHistoriesOnEveryEngine(t *testing.T) {
 		{"etcd", 2, onEtcd},
 	} {
 		t.Run(engine.name, func(t *testing.T) {
+			t.Parallel()
 			open := engine.open(t)
-			histories, steps := 0, 0
-			setChecks(t, lineartest.Count(t, engine.few))
-			rapid.Check(t, func(t *rapid.T) {
-				changes := rapid.IntRange(0, 3).Draw(t, "changes rules") == 3
-				w := newWorldBeside(t, changes, open)
-				defer w.close()
-				if changes {
-					w.liveAndChange()
-				} else {
-					w.live(false)
-				}
-				histories++
-				steps += w.observed
-			})
+			histories, steps := lineartest.Count(t, engine.few), 0
+			for range histories {
+				rapid.Check(t, func(t *rapid.T) { steps += liveBeside(t, open) })
+			}
 			t.Logf("figure: histories of one caller as on memory = %d\nfigure: steps of these = %d", histories, steps)
 		})
 	}
+}
+
+// liveBeside runs a history on an engine, too, and returns how many steps it has.
+func liveBeside(t *rapid.T, open openEngine) (steps int) {
+	changes := rapid.IntRange(0, 3).Draw(t, "changes rules") == 3
+	w := newWorldBeside(t, changes, open)
+	defer w.close()
+	if changes {
+		w.liveAndChange()
+	} else {
+		w.live(false)
+	}
+	return w.observed
 }
 
 func onSQLite(t *testing.T) openEngine {
