@@ -48,12 +48,12 @@ func TestHistoriesOnEtcd(t *testing.T) {
 		faults = append(faults, isolated, isolated, hidden)
 	}
 	lineartest.Run(t, linear.Site{
-		Registries: regs, Patience: 2 * time.Second, Concurrent: 6,
+		Registries: regs, Patience: 2 * time.Second, Concurrent: 12,
 		Fault: func(random *rand.Rand) string {
 			e.random = random
 			return e.inject(faults[random.IntN(len(faults))])
 		},
-	}, lineartest.Count(t, 16))
+	}, lineartest.Count(t, 12))
 }
 
 func (e *cluster) open(endpoints []string) dibs.Store {

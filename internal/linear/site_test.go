@@ -10,7 +10,7 @@ import (
 	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/linear"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/parallel"
 )
 
 // TestMain lets the test binary run as a member of an etcd cluster, or as a process that
@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
 		os.Exit(workForever(path))
 	}
+	parallel.PerProcessor(8) // they mostly wait
 	etcdtest.Main(m)
 }
 

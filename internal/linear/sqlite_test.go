@@ -63,7 +63,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	lineartest.Run(t, linear.Site{
-		Registries: regs, Patience: time.Second,
+		Registries: regs, Patience: time.Second, Concurrent: 8,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(7) {
 			case 0:
@@ -76,7 +76,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 				return disturb(faulty, random)
 			}
 		},
-	}, lineartest.Count(t, 40))
+	}, lineartest.Count(t, 24))
 }
 
 // slowClock returns a clock that, while slow is set, returns the time late: a commit keeps the
