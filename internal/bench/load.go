@@ -61,10 +61,10 @@ func (l *lab) load(c contender, callers int, work func(name string) error) run {
 	return done
 }
 
-// lasting and times limit the work of callers.
+// lasting and times limit the work of callers. Work is done at least once, however busy the machine is.
 func lasting(d time.Duration) func() bool {
-	end := time.Now().Add(d)
-	return func() bool { return time.Now().Before(end) }
+	end, begun := time.Now().Add(d), new(atomic.Bool)
+	return func() bool { return time.Now().Before(end) || !begun.Load() && !begun.Swap(true) }
 }
 
 func times(n int) func() bool {
