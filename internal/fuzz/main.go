@@ -34,8 +34,8 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	ok, err := c.run(ctx, *only)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		os.Exit(2)
