@@ -58,13 +58,11 @@ func TestHistoriesOnEtcd(t *testing.T) {
 
 func (e *cluster) open(endpoints []string) dibs.Store {
 	e.Helper()
-	store, err := etcdstore.Open(e.Context(), etcdstore.Config{
-		Endpoints: endpoints, Timeout: 900 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	return mustOpen(e, func() (dibs.Store, error) {
+		return etcdstore.Open(e.Context(), etcdstore.Config{
+			Endpoints: endpoints, Timeout: 900 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		})
 	})
-	if err != nil {
-		e.Fatal(err)
-	}
-	return store
 }
 
 // victim picks the leader or any other member.

@@ -64,10 +64,9 @@ func (d *database) open() dibs.Store {
 	d.Helper()
 	network, addr := d.cluster.SocketAddr()
 	proxy := pgproxy.Start(d, network, addr)
-	store, err := pgstore.Open(d.Context(), proxy.DSN(d.cluster.DSN("postgres")), pgstore.Config{Timeout: storeTimeout})
-	if err != nil {
-		d.Fatal(err)
-	}
+	store := mustOpen(d, func() (dibs.Store, error) {
+		return pgstore.Open(d.Context(), proxy.DSN(d.cluster.DSN("postgres")), pgstore.Config{Timeout: storeTimeout})
+	})
 	proxy.SetHook(d.disturb)
 	d.proxies = append(d.proxies, proxy)
 	return store

@@ -5,6 +5,7 @@ package linear_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
@@ -21,6 +22,20 @@ func TestMain(m *testing.M) {
 	}
 	parallel.PerProcessor(8) // they mostly wait
 	etcdtest.Main(m)
+}
+
+// mustOpen opens a store. Timeouts of stores are short here, and a busy machine may need longer at first.
+func mustOpen(tb testing.TB, open func() (dibs.Store, error)) dibs.Store {
+	tb.Helper()
+	for began := time.Now(); ; {
+		store, err := open()
+		if err == nil {
+			return store
+		}
+		if time.Since(began) > 2*time.Minute {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // registry opens a registry on a store, with the policies of histories.

@@ -56,10 +56,9 @@ func TestHistoriesOnSQLite(t *testing.T) {
 	faulty, slow := new(atomic.Bool), new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
-		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := mustOpen(t, func() (dibs.Store, error) {
+			return sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
+		})
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	lineartest.Run(t, linear.Site{

@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a call may take on a slow machine.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // TestHistoriesOnEveryEngine runs the same history on the model, on memory and on an engine.
 // HISTORIES of the environment says how many there are.
