@@ -61,10 +61,19 @@ func (l *lab) load(c contender, callers int, work func(name string) error) run {
 	return done
 }
 
-// lasting and times limit the work of callers. Work is done at least once, however busy the machine is.
+// lasting and times limit the work of callers.
 func lasting(d time.Duration) func() bool {
-	end, begun := time.Now().Add(d), new(atomic.Bool)
-	return func() bool { return time.Now().Before(end) || !begun.Load() && !begun.Swap(true) }
+	end := time.Now().Add(d)
+	return once(func() bool { return time.Now().Before(end) })
+}
+
+// once lets work be done once, whatever more says: a busy machine may not get to it in time.
+func once(more func() bool) func() bool {
+	var begun atomic.Bool
+	return func() bool {
+		first := !begun.Load() && !begun.Swap(true)
+		return first || more()
+	}
 }
 
 func times(n int) func() bool {
