@@ -87,7 +87,7 @@ func onPostgres(t *testing.T) openEngine {
 		_, err := conn.Exec(context.Background(), statement)
 		return err
 	}
-	if err := exec("CREATE SEQUENCE steered"); err != nil {
+	if err := exec("CREATE SEQUENCE IF NOT EXISTS steered"); err != nil {
 		t.Fatal(err)
 	}
 	set := func(now int64) error { return exec(fmt.Sprintf("SELECT setval('steered', %d)", now)) }
