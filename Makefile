@@ -125,11 +125,13 @@ test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
 ## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
-## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller on
-## each engine, which must do the same as memory
+## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller,
+## which must do the same on each engine as on memory, and the same as the model
 .PHONY: histories
 histories: deps
-	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
+
+RUNHISTORIES := '^Test(Histories.*|Model|SweepingChangesNothing|Recanonicalize)$$'
 
 ## crashes: kill a process before and after every step of everything that it does with a registry, on SQLite and on
 ## PostgreSQL
@@ -158,32 +160,42 @@ PROOFS := crashes histories requests fuzz torture
 
 ## proof: every long test, with its figures in docs/testing.md: HISTORIES on each engine, torture for PROOF in all, with at
 ## least KILLS kills of servers and databases, ten minutes of each fuzz target, REQUESTS.
-## Torture goes on where it was stopped
+## Torture and fuzzing go on where they were stopped
 .PHONY: proof
 proof: $(addprefix proof-,$(PROOFS))
 
 .PHONY: $(addprefix proof-,$(PROOFS))
 proof-histories: deps
 	$(KEEP) -name histories -- env HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v \
-		./internal/linear ./internal/servetest ./internal/model -run '^TestHistories'
+		./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
 	$(GO) run ./internal/chart
 
 proof-crashes: deps
 	$(KEEP) -name crashes -- $(MAKE) --no-print-directory crashes
 	$(GO) run ./internal/chart
 
-proof-torture: deps torture-programs
-	$(KEEP) -name 'torture sqlite' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS)' -- $(BIN)/dibs torture sqlite --for {for} --json
-	$(KEEP) -name 'torture postgres' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS),fault db-kill=$(KILLS)' -- \
-		$(BIN)/dibs torture postgres --for {for} --json
-	$(KEEP) -name 'torture etcd' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault leader-kill=$(KILLS)' -- \
-		$(BIN)/dibs torture etcd --etcd $(BIN)/etcd --for {for} --json
+# Each engine alone. They mostly wait for faults: make -j3 proof-torture runs all at once, and takes a third of the time.
+TORTURES := proof-torture-sqlite proof-torture-postgres proof-torture-etcd
+.PHONY: $(TORTURES)
+proof-torture: $(TORTURES)
 	$(GO) run ./internal/chart
 
+$(TORTURES): deps torture-programs
+proof-torture-sqlite:
+	$(KEEP) -name 'torture sqlite' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS)' -- $(BIN)/dibs torture sqlite --for {for} --json
+
+proof-torture-postgres:
+	$(KEEP) -name 'torture postgres' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS),fault db-kill=$(KILLS)' -- \
+		$(BIN)/dibs torture postgres --for {for} --json
+
+proof-torture-etcd:
+	$(KEEP) -name 'torture etcd' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault leader-kill=$(KILLS)' -- \
+		$(BIN)/dibs torture etcd --etcd $(BIN)/etcd --for {for} --json
+
+# What was done until a finding is on the page, too.
 proof-fuzz: FUZZTIME = 10m
 proof-fuzz:
-	$(KEEP) -name fuzz -- $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZPAGE=docs/testing.md
-	$(GO) run ./internal/chart
+	status=0; $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZFILE=bench/proof.json || status=$$?; $(GO) run ./internal/chart && exit $$status
 
 proof-requests:
 	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests REQUESTS=$(REQUESTS) SEED=$(SEED)
@@ -212,15 +224,16 @@ lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT) cross
 fmt: $(GOFUMPT)
 	$(GOFUMPT) -l -w .
 
-# Options of make fuzz: targets (all if empty), how many new inputs of each to keep in testdata/fuzz, and the page
-# that gets the summary, such as docs/testing.md.
+# Options of make fuzz: targets (all if empty), how many new inputs of each to keep in testdata/fuzz, how long it runs in all
+# (0: until each target had its time), and the file that keeps what was done.
 FUZZONLY ?=
 FUZZKEEP ?= 0
-FUZZPAGE ?=
+FUZZFOR  ?= 0
+FUZZFILE ?=
 
-## fuzz: each fuzz target for FUZZTIME, with a summary
+## fuzz: each fuzz target for FUZZTIME
 fuzz:
-	$(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZONLY)' -keep $(FUZZKEEP) -page '$(FUZZPAGE)'
+	$(GO) run ./internal/fuzz -time $(FUZZTIME) -for $(FUZZFOR) -file '$(FUZZFILE)' -only '$(FUZZONLY)' -keep $(FUZZKEEP)
 
 ## fuzz-requests: REQUESTS random requests to servers on ENGINES, valid and invalid; SEED selects them
 .PHONY: fuzz-requests

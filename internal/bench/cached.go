@@ -59,7 +59,7 @@ func (l *lab) onOneCore(names []string, ask func(name string) error) func() read
 		}
 		asked, began := 0, time.Now()
 		processor := l.metered(nil, func() int {
-			for time.Since(began) < l.length {
+			for more := lasting(l.length); more(); {
 				for _, name := range names {
 					if err := ask(name); err != nil { // must itself would take longer than the call
 						l.must(err)

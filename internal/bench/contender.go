@@ -75,6 +75,7 @@ func dibsOnPostgres(l *lab) contender { return openOnPostgres(l, dibs.Config{}) 
 func openOnPostgres(l *lab, cfg dibs.Config) *registry {
 	l.Helper()
 	dsn, drop := l.newDatabase()
+	l.must(pgstore.Migrate(l.Context(), dsn, pgstore.Config{})) // without the delay: it has many statements
 	store, err := pgstore.Open(l.Context(), l.delayed(dsn), pgstore.Config{})
 	l.must(err)
 	r := openRegistry(l, store, cfg, dsn, drop)

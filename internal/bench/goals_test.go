@@ -100,10 +100,15 @@ func choose(t *testing.T, ids string) (chosen []goal, drawn []curve) {
 	return chosen, drawn
 }
 
-// Each goal is measured briefly, on real engines, to keep the code working.
+// Each goal is measured briefly, on real engines, to keep the code working. The short form has those in which most
+// callers share something.
 func TestEveryGoalCanBeMeasured(t *testing.T) {
 	t.Parallel()
-	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, callers: 300, names: 300, lapsed: 300, imports: 300, ends: true, pools: poolsOf(16)}
+	goals, curves := goals, curves
+	if testing.Short() {
+		goals, curves = slices.DeleteFunc(slices.Clone(goals), func(g goal) bool { return !slices.Contains([]string{"S4", "S6", "S8", "S10"}, g.id) }), nil
+	}
+	l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, short: true, callers: 300, names: 300, lapsed: 300, imports: 300, ends: true, pools: poolsOf(16), program: os.Args[0]}
 	l.connect(pgtest.Start(t, pgtest.Options{}))
 	t.Run("in parallel", func(t *testing.T) {
 		for _, g := range goals {
@@ -121,7 +126,7 @@ func TestEveryGoalCanBeMeasured(t *testing.T) {
 				t.Parallel()
 				for _, line := range c.measure(l.in(t)).Lines {
 					for _, p := range line.Points {
-						if !(p.Y > 0) || !(p.ProcessorMicros > 0) {
+						if !(p.Y > 0) || p.ProcessorMicros == 0 { // processes of other goals may end meanwhile, and take theirs with them
 							t.Errorf("%s at %v: %+v", line.Name, p.X, p)
 						}
 					}

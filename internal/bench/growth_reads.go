@@ -81,7 +81,7 @@ func readsAtSize(l *lab, e *estate) (rows []row) {
 	for _, r := range reads {
 		var latencies []time.Duration
 		begin := time.Now()
-		for len(latencies) < l.asks && time.Since(begin) < readTime {
+		for more := lasting(readTime); len(latencies) < l.asks && more(); {
 			start := time.Now()
 			status, err := ask(client, p.url+r.path(l.names))
 			l.must(err)

@@ -29,7 +29,7 @@ func TestGrowth(t *testing.T) {
 	}
 	l := &lab{TB: t, rounds: *roundCount, length: time.Duration(*roundSeconds * float64(time.Second)), names: *growthNames, asks: 300}
 	folder := filepath.Join(*growthFolder, fmt.Sprint(l.names))
-	l.program = l.buildServer()
+	l.buildServer()
 	run := l.measureGrowth(folder, durable, *only)
 	if !t.Failed() && *only == "" && *growthFile != "" {
 		l.must(run.Write(*growthFile))
@@ -77,7 +77,7 @@ func (l *lab) measureGrowth(folder string, kept pgtest.Options, ids string) figu
 func TestGrowthCanBeMeasured(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("builds a server")
+		t.Skip("measures one after the other, and processes")
 	}
 	folder, err := os.MkdirTemp("", "dibs-growth-") // PostgreSQL's user cannot reach the folders of tests
 	if err != nil {
@@ -87,10 +87,9 @@ func TestGrowthCanBeMeasured(t *testing.T) {
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program := (&lab{TB: t}).buildServer()
 	for _, ids := range []string{"", "G3"} {
 		t.Run("again", func(t *testing.T) {
-			l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, names: 1000, asks: 2, program: program}
+			l := &lab{TB: t, rounds: 1, length: 50 * time.Millisecond, names: 1000, asks: 2, program: os.Args[0]}
 			run := l.measureGrowth(folder, pgtest.Options{}, ids)
 			for _, r := range run.Results {
 				if r.Goal == "" || r.Unit != figures.Share && !(r.Ours.Median > 0) {

@@ -95,7 +95,7 @@ func backupAtSize(l *lab, e *estate) []row {
 		over    atomic.Bool
 		loaders sync.WaitGroup
 	)
-	loaders.Go(func() { busy = l.work(fillers, func() bool { return !over.Load() }, reserve) })
+	loaders.Go(func() { busy = l.work(fillers, once(func() bool { return !over.Load() }), reserve) })
 	peak := largest(e.big+"-wal", func() {
 		begin := time.Now()
 		err = store.(*sqlitestore.Store).Backup(l.Context(), target)
@@ -119,13 +119,13 @@ func largest(path string, fn func()) (size float64) {
 		fn()
 	}()
 	for {
+		if info, err := os.Stat(path); err == nil {
+			size = max(size, float64(info.Size()))
+		}
 		select {
 		case <-done:
 			return size
 		case <-time.After(10 * time.Millisecond):
-			if info, err := os.Stat(path); err == nil {
-				size = max(size, float64(info.Size()))
-			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ type lab struct {
 
 	rounds  int
 	length  time.Duration // of the measured part of a round
-	short   bool          // short rounds: contenders stay open from round to round
+	short   bool          // short rounds: contenders stay open from round to round, and databases until the end
 	callers int           // callers of a stampede
 	names   int           // how many names the size is measured with
 	lapsed  int           // holds to be swept
@@ -89,6 +89,9 @@ func (l *lab) version() string {
 func (l *lab) newDatabase() (dsn string, drop func()) {
 	l.Helper()
 	dsn = l.cluster.NewDatabase(l)
+	if l.short { // it ends with the cluster
+		return dsn, func() {}
+	}
 	return dsn, func() { l.exec("DROP DATABASE " + l.databaseOf(dsn) + " WITH (FORCE)") }
 }
 

@@ -45,6 +45,14 @@ func TestWorkIsDoneSoManyTimes(t *testing.T) {
 	}
 }
 
+func TestWorkIsDoneOnceWithoutTime(t *testing.T) {
+	t.Parallel()
+	l := &lab{TB: t}
+	if done := l.work(8, lasting(0), func(string) error { return nil }); len(done.latencies) != 1 {
+		t.Errorf("work was done %d times, want 1", len(done.latencies))
+	}
+}
+
 func TestOneFailureIsEnough(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("out of order")

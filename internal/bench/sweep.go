@@ -104,7 +104,8 @@ func arrive(ctx context.Context, work func(name string) error) ([]time.Duration,
 		latencies []time.Duration
 		failed    error
 	)
-	for due := time.Now(); ctx.Err() == nil; due = due.Add(arrivalEvery) {
+	more := once(func() bool { return ctx.Err() == nil })
+	for due := time.Now(); more(); due = due.Add(arrivalEvery) {
 		time.Sleep(time.Until(due))
 		group.Go(func() {
 			start := time.Now()

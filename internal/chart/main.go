@@ -47,7 +47,7 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts["proof"], parts["faults"] = proofTable(proof), faultTable(proof)
+	parts["proof"], parts["faults"], parts["fuzzing"] = proofTable(proof), faultTable(proof), fuzzTable(proof)
 	for _, page := range []string{"README.md", "docs/performance.md", "docs/scale.md", "docs/testing.md"} {
 		path := filepath.Join(root, page)
 		text, err := os.ReadFile(path)

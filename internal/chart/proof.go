@@ -92,3 +92,17 @@ func faultTable(p figures.Proof) string {
 	}
 	return t.String()
 }
+
+// fuzzTable has a line for each fuzz target, with what all of its runs did.
+func fuzzTable(p figures.Proof) string {
+	if len(p.Fuzz) == 0 {
+		return "`make proof-fuzz` has not run yet.\n"
+	}
+	t := new(table)
+	t.head("package", "target", "seconds", "inputs tried", "new inputs", "findings", "last run")
+	for _, f := range p.Fuzz {
+		t.row("`"+f.Package+"`", "`"+f.Name+"`", figures.Thousands(f.Seconds), figures.Thousands(float64(f.Inputs)),
+			figures.Thousands(float64(f.New)), figures.Thousands(float64(f.Findings)), fmt.Sprintf("%s, commit %s", f.Date, f.Commit))
+	}
+	return t.String()
+}

@@ -33,3 +33,16 @@ func TestProofTables(t *testing.T) {
 		}
 	}
 }
+
+func TestFuzzTable(t *testing.T) {
+	t.Parallel()
+	p := figures.Proof{Fuzz: []figures.FuzzTarget{
+		{Package: "profile", Name: "FuzzSlug", Seconds: 600.4, Inputs: 1234567, New: 89, Findings: 1, Date: "2026-11-16", Commit: "abc"},
+	}}
+	if got, want := fuzzTable(p), "| `profile` | `FuzzSlug` | 600 | 1,234,567 | 89 | 1 | 2026-11-16, commit abc |"; !strings.Contains(got, want) {
+		t.Errorf("%s lacks %s", got, want)
+	}
+	if got := fuzzTable(figures.Proof{}); !strings.Contains(got, "has not run yet") {
+		t.Errorf("without a run: %s", got)
+	}
+}

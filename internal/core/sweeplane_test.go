@@ -196,7 +196,10 @@ func TestSweepJoinsCallersOfTheSameRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				const lapsed = 500
+				lapsed := 500
+				if testing.Short() {
+					lapsed = 200
+				}
 				reg, store := openLapsed(t, lapsed)
 				time.Sleep(old)
 				stop := callAlways(t, reg, 32)

@@ -118,38 +118,50 @@ func flowNamed(name string) *flow {
 type thorough int
 
 const (
-	afterWrites thorough = iota // after each step that may change something, and at the beginning
+	once        thorough = iota // after the second step
+	afterWrites                 // after each step that may change something, and at the beginning
 	aroundSteps                 // and before and after every other one; the process that begins again is killed once more
 )
 
-// howThorough is quick, unless a long test is wanted.
-func howThorough() thorough {
-	if os.Getenv("DIBS_TEST_LONG") != "" {
-		return aroundSteps
+// howThorough returns how thorough a test is, and on which engines. The short one is for the race detector: a flow has the
+// same goroutines however often it is killed, and on every engine.
+func howThorough() (thorough, []string) {
+	switch {
+	case os.Getenv("DIBS_TEST_LONG") != "":
+		return aroundSteps, []string{"sqlite", "postgres"}
+	case testing.Short():
+		return once, []string{"sqlite"}
 	}
-	return afterWrites
+	return afterWrites, []string{"sqlite", "postgres"}
 }
 
 // kills reports whether a process is killed before or after a step.
 func (t thorough) kills(number int, s step, after bool) bool {
-	return t == aroundSteps || after && s.Write || !after && number == 1
+	switch t {
+	case once:
+		return after && number == 2
+	case afterWrites:
+		return after && s.Write || !after && number == 1
+	}
+	return true
 }
 
 // TestCrashAtEveryStep kills the process of each flow on each engine before and after each step.
 func TestCrashAtEveryStep(t *testing.T) {
+	thorough, on := howThorough()
 	var steps, kills atomic.Int64
 	t.Run("flows", func(t *testing.T) {
 		for i := range flows {
-			for _, name := range []string{"sqlite", "postgres"} {
+			for _, name := range on {
 				t.Run(flows[i].name+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: howThorough(), kills: &kills}
+					c := &crash{T: t, flow: &flows[i], engine: engines[name], thorough: thorough, kills: &kills}
 					steps.Add(int64(c.run()))
 				})
 			}
 		}
 	})
-	t.Logf("figure: flows = %d\nfigure: steps = %d\nfigure: kills = %d", len(flows)*len(engines), steps.Load(), kills.Load())
+	t.Logf("figure: flows = %d\nfigure: steps = %d\nfigure: kills = %d", len(flows)*len(on), steps.Load(), kills.Load())
 }
 
 // crash is the test of one flow on one engine.

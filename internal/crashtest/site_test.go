@@ -5,27 +5,19 @@ package crashtest_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgerrcode"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	_ "modernc.org/sqlite" // the driver of the caller's own transactions
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/harness"
-	"github.com/calldibs/dibs/internal/pgtest"
-	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/sqlitestore"
 )
 
-// site is where the stores of a flow are: a folder for SQLite, a database of PostgreSQL. Each
+// site is where the stores of a flow are: a folder for SQLite, schemas of PostgreSQL. Each
 // store has a name there.
 type site struct {
 	Engine  string `json:"engine"`
@@ -56,7 +48,7 @@ type transaction struct {
 
 var engines = map[string]engine{
 	"sqlite":   {createFolder, cloneFolder, openSQLite, beginSQLite},
-	"postgres": {createDatabase, cloneDatabase, openPostgres, beginPostgres},
+	"postgres": {createSchemas, cloneSchemas, openPostgres, beginPostgres},
 }
 
 func createFolder(tb testing.TB) site { return site{"sqlite", tb.TempDir()} }
@@ -105,80 +97,5 @@ func beginSQLite(tb harness.TB, at, name string) transaction {
 			_ = tx.Rollback()
 			_ = db.Close()
 		},
-	}
-}
-
-// clones counts the databases that were cloned.
-var clones atomic.Int64
-
-func createDatabase(tb testing.TB) site { return site{"postgres", pgtest.Shared(tb).NewDatabase(tb)} }
-
-// cloneDatabase copies a database, and drops the copy with the test.
-func cloneDatabase(tb testing.TB, of site) site {
-	config, err := pgx.ParseConfig(of.Address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	name := fmt.Sprintf("clone_%d", clones.Add(1))
-	execOnCluster(tb, "CREATE DATABASE "+name+" TEMPLATE "+config.Database+" STRATEGY FILE_COPY")
-	tb.Cleanup(func() { execOnCluster(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
-	return site{"postgres", pgtest.Shared(tb).DSN(name)}
-}
-
-// execOnCluster runs a statement that may have to wait until sessions that are over have ended.
-func execOnCluster(tb testing.TB, statement string) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, pgtest.Shared(tb).DSN("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	for {
-		_, err := conn.Exec(ctx, statement)
-		if in, is := errors.AsType[*pgconn.PgError](err); is && in.Code == pgerrcode.ObjectInUse {
-			continue
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return
-	}
-}
-
-func openPostgres(ctx context.Context, at, name string, frozen time.Time, shift time.Duration) (dibs.Store, error) {
-	cfg := pgstore.Config{Schema: name, Timeout: time.Minute}
-	switch {
-	case !frozen.IsZero():
-		cfg.ClockSQL = fmt.Sprintf("%d::bigint", frozen.UnixMilli())
-	case shift != 0:
-		cfg.ClockSQL = fmt.Sprintf("floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + %d", shift.Milliseconds())
-	}
-	return pgstore.Open(ctx, at, cfg)
-}
-
-func beginPostgres(tb harness.TB, at, _ string) transaction {
-	ctx := tb.Context()
-	conn, err := pgx.Connect(ctx, at)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tx, err := conn.Begin(ctx)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return transaction{
-		bind: func(reg *dibs.Registry) *dibs.Registry { return pgstore.WithTx(reg, tx) },
-		exec: func(statement string) error {
-			_, err := tx.Exec(ctx, statement)
-			return err
-		},
-		count: func(query string) (n int, err error) {
-			err = tx.QueryRow(ctx, query).Scan(&n)
-			return n, err
-		},
-		commit: func() error { return tx.Commit(ctx) },
-		close:  func() { _ = conn.Close(context.Background()) },
 	}
 }

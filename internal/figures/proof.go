@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +15,8 @@ import (
 
 // Proof is what the long tests of make proof did, as bench/proof.json stores it: the latest run of each.
 type Proof struct {
-	Runs []ProofRun `json:"runs"`
+	Runs []ProofRun   `json:"runs"`
+	Fuzz []FuzzTarget `json:"fuzz"` // by package and name
 }
 
 // ProofRun is a run of one of the long tests, or the sum of its parts at one commit.
@@ -103,11 +105,26 @@ func (p *Proof) Merge(part ProofRun) {
 	}
 }
 
+// UpdateProof changes a file of the long tests. Several processes may do so at once.
+func UpdateProof(path string, change func(*Proof)) error {
+	unlock, err := lock(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := ReadProof(path)
+	if err != nil {
+		return err
+	}
+	change(&p)
+	return p.write(path)
+}
+
 // ReadProof reads a file of the long tests. A missing file is an empty one.
 func ReadProof(path string) (p Proof, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Proof{Runs: []ProofRun{}}, nil
+		return Proof{Runs: []ProofRun{}, Fuzz: []FuzzTarget{}}, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &p)
@@ -118,11 +135,14 @@ func ReadProof(path string) (p Proof, err error) {
 	return p, nil
 }
 
-// Write writes the file.
-func (p Proof) Write(path string) error {
+// write replaces the file, so that a reader never sees a part of it.
+func (p Proof) write(path string) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }

@@ -2,6 +2,7 @@ package figures_test
 
 import (
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/calldibs/dibs/internal/figures"
@@ -30,15 +31,14 @@ func TestMergeProof(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "proof.json")
 	merge := func(part figures.ProofRun) figures.ProofRun {
 		t.Helper()
-		p, err := figures.ReadProof(path)
-		if err != nil {
+		var sum figures.ProofRun
+		if err := figures.UpdateProof(path, func(p *figures.Proof) {
+			p.Merge(part)
+			sum = p.Run(part.Name)
+		}); err != nil {
 			t.Fatal(err)
 		}
-		p.Merge(part)
-		if err := p.Write(path); err != nil {
-			t.Fatal(err)
-		}
-		return p.Run(part.Name)
+		return sum
 	}
 	part := func(name, commit string, ok bool, kills, ms float64) figures.ProofRun {
 		return figures.ProofRun{Name: name, Commit: commit, OK: ok, Seconds: 60, Figures: []figures.Figure{
@@ -58,5 +58,48 @@ func TestMergeProof(t *testing.T) {
 	p, err := figures.ReadProof(path)
 	if err != nil || len(p.Runs) != 2 || p.Runs[0].Name != "fuzz" {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// Several processes, or goroutines, add to the file at once.
+func TestUpdateProofConcurrently(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "proof.json")
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for range 25 {
+				if err := figures.UpdateProof(path, func(p *figures.Proof) {
+					p.AddFuzz(figures.FuzzTarget{Package: "internal/wire", Name: "FuzzEvent", Seconds: 60, Inputs: 1000})
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	p, err := figures.ReadProof(path)
+	if sum := p.Target("internal/wire", "FuzzEvent"); err != nil || sum.Seconds != 6000 || sum.Inputs != 100_000 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// Runs of a fuzz target are added up, and the last one says when and at which commit.
+func TestAddFuzz(t *testing.T) {
+	t.Parallel()
+	var p figures.Proof
+	for _, run := range []figures.FuzzTarget{
+		{Package: "profile", Name: "FuzzSlug", Seconds: 1, Inputs: 10, New: 3, Findings: 1, Date: "2026-11-15", Commit: "a"},
+		{Package: "dibsclient", Name: "FuzzStream", Seconds: 2},
+		{Package: "profile", Name: "FuzzSlug", Seconds: 4, Inputs: 20, New: 1, Date: "2026-11-16", Commit: "b"},
+	} {
+		p.AddFuzz(run)
+	}
+	want := figures.FuzzTarget{Package: "profile", Name: "FuzzSlug", Seconds: 5, Inputs: 30, New: 4, Findings: 1, Date: "2026-11-16", Commit: "b"}
+	if got := p.Target("profile", "FuzzSlug"); got != want || len(p.Fuzz) != 2 || p.Fuzz[0].Package != "dibsclient" {
+		t.Errorf("%+v", p)
+	}
+	if got := p.Target("profile", "FuzzOther"); got.Seconds != 0 || got.Name != "FuzzOther" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // A fuzz target that make fuzz does not find would never run.
@@ -58,5 +61,35 @@ func TestInputsIn(t *testing.T) {
 	}
 	if paths, err := inputsIn(filepath.Join(folder, "absent")); err != nil || len(paths) != 0 {
 		t.Errorf("an absent folder has %v, %v", paths, err)
+	}
+}
+
+// The target that has run least is next, for what it lacks, and not longer than a slice or than the time that is left.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	a, b := target{"profile", "FuzzA"}, target{"profile", "FuzzB"}
+	for name, c := range map[string]struct {
+		ranA, ranB float64
+		most, gone time.Duration
+		want       target
+		length     time.Duration
+	}{
+		"none has run":         {0, 0, 0, 0, a, time.Minute},
+		"one has run less":     {100, 90, 0, 0, b, time.Minute},
+		"little is missing":    {590, 600, 0, 0, a, 10 * time.Second},
+		"each had its time":    {601, 600, 0, 0, b, 0},
+		"little time is left":  {0, 0, time.Hour, time.Hour - 5*time.Second, a, 5 * time.Second},
+		"the time is over":     {0, 0, time.Hour, time.Hour, a, 0},
+		"too short to be used": {599.9, 600, 0, 0, a, 0},
+	} {
+		run := campaign{each: 10 * time.Minute, slice: time.Minute, most: c.most}
+		run.ran.AddFuzz(figures.FuzzTarget{Package: a.pkg, Name: a.name, Seconds: c.ranA})
+		run.ran.AddFuzz(figures.FuzzTarget{Package: b.pkg, Name: b.name, Seconds: c.ranB})
+		if next, length := run.next([]target{a, b}, c.gone); max(0, length) != c.length || next != c.want && c.length > 0 {
+			t.Errorf("%s: %v for %v, want %v for %v", name, next, length, c.want, c.length)
+		}
+	}
+	if _, length := (&campaign{each: time.Minute}).next(nil, 0); length != 0 {
+		t.Errorf("without targets, one runs for %v", length)
 	}
 }

@@ -1,10 +1,13 @@
-// Command fuzz runs every fuzz target of the module for a while, and says what came of each:
+// Command fuzz runs the fuzz targets of the module, and says what came of each:
 //
-//	go run ./internal/fuzz -time 10m
 //	go run ./internal/fuzz -time 30s -only Cursor -keep 5
+//	go run ./internal/fuzz -time 10m -for 1h -file bench/proof.json
+//
+// With -file it keeps what each target did, and goes on where it was stopped: it always takes the target
+// that has run least, so that time adds up over many runs. internal/chart makes a table of it.
 //
 // With -keep it copies some of the inputs that reached new code to testdata/fuzz, where go test
-// runs them from then on. With -page it writes the summary into a page.
+// runs them from then on.
 package main
 
 import (
@@ -15,19 +18,23 @@ import (
 	"os/signal"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	each := flag.Duration("time", 30*time.Second, "how long each target runs")
+	var c campaign
+	flag.DurationVar(&c.each, "time", 30*time.Second, "how long each target runs, together with its earlier runs in -file")
+	flag.DurationVar(&c.slice, "slice", 2*time.Minute, "how long a target runs before another one is next")
+	flag.DurationVar(&c.most, "for", 0, "how long to run in all; zero means until each target has run for -time")
+	flag.StringVar(&c.file, "file", "", "the file that keeps what each target did, such as bench/proof.json; empty for none")
+	flag.IntVar(&c.workers, "parallel", runtime.NumCPU(), "how many inputs to try at once")
+	flag.IntVar(&c.keep, "keep", 0, "how many new inputs of each target to copy to testdata/fuzz")
 	only := flag.String("only", "", "only targets whose package or name contains this")
-	parallel := flag.Int("parallel", runtime.NumCPU(), "how many inputs to try at once")
-	keep := flag.Int("keep", 0, "how many new inputs of each target to copy to testdata/fuzz")
-	page := flag.String("page", "", "the page to write the summary into, such as docs/testing.md; not with -only")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := run(ctx, *each, *only, *parallel, *keep, *page)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := c.run(ctx, *only)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
@@ -36,41 +43,6 @@ func main() {
 	if !ok {
 		os.Exit(1)
 	}
-}
-
-// run fuzzes all targets, and goes on after one that fails.
-func run(ctx context.Context, each time.Duration, only string, parallel, keep int, page string) (ok bool, err error) {
-	targets, err := find(".")
-	if err != nil {
-		return false, err
-	}
-	var results []result
-	ok = true
-	for _, t := range targets {
-		if !strings.Contains(t.String(), only) {
-			continue
-		}
-		r := t.fuzz(ctx, each, parallel)
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		fmt.Println(r)
-		fmt.Printf("figure: targets = 1\nfigure: inputs = %d\n", r.executions)
-		if !r.ok {
-			fmt.Println(indented(r.output))
-			ok = false
-		} else if keep > 0 {
-			if err := t.keep(ctx, keep); err != nil {
-				return false, err
-			}
-		}
-		results = append(results, r)
-	}
-	fmt.Printf("\n%s", table(results))
-	if page != "" && only == "" {
-		err = writePage(page, each, results)
-	}
-	return ok, err
 }
 
 func indented(text string) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -66,6 +67,7 @@ type result struct {
 	took        time.Duration
 	executions  int
 	interesting int // inputs that reached new code
+	findings    int // inputs that fail, and did not before
 	ok          bool
 	output      string
 }
@@ -81,15 +83,50 @@ func (r result) verdict() string {
 	return "FAILED"
 }
 
-// fuzz runs the target.
-func (t target) fuzz(ctx context.Context, each time.Duration, parallel int) result {
+// build returns the test binary of the target, which those of its package share, and builds it if it is not in the folder.
+// Go would link it again for each run.
+func (t target) build(folder string) (string, error) {
+	program := filepath.Join(folder, strings.ReplaceAll(t.pkg, "/", "-")+".test")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	if output, err := exec.Command("go", "test", "-c", "-fuzz=Fuzz", "-o", program, "./"+t.pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s does not compile: %w\n%s", t.pkg, err, output)
+	}
+	return program, nil
+}
+
+// fuzz runs the target, until ctx ends at the latest.
+func (t target) fuzz(ctx context.Context, program string, length time.Duration, workers int) (result, error) {
+	cache, err := t.cache()
+	if err != nil {
+		return result{}, err
+	}
 	begin := time.Now()
-	command := exec.CommandContext(ctx, "go", "test", "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+each.String(),
-		"-fuzzminimizetime=10x", "-parallel="+strconv.Itoa(parallel), "-timeout=0", "./"+t.pkg)
+	command := exec.CommandContext(ctx, program, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+length.String(),
+		"-test.fuzzminimizetime=10x", "-test.fuzzcachedir="+cache, "-test.parallel="+strconv.Itoa(workers), "-test.timeout=0")
+	command.Dir = filepath.FromSlash(t.pkg)
+	// It ends in order, and tells what it did.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
 	output, err := command.CombinedOutput()
-	r := result{target: t, took: time.Since(begin), ok: err == nil, output: string(output)}
+	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), output: string(output)}
 	r.executions, r.interesting = progress(r.output)
-	return r
+	r.findings = strings.Count(r.output, "Failing input written to")
+	return r, nil
+}
+
+// cache is where Go keeps the inputs of the target's package that reached new code.
+func (t target) cache() (string, error) {
+	cached, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return "", err
+	}
+	path, err := exec.Command("go", "list", "./"+t.pkg).Output()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(strings.TrimSpace(string(cached)), "fuzz", strings.TrimSpace(string(path))), nil
 }
 
 // last is a line of go test about the progress of a target.
@@ -112,16 +149,12 @@ const maxKept = 2048
 
 // keep copies inputs of the target from the cache of go test to testdata/fuzz, until there are n. It
 // takes short and long ones.
-func (t target) keep(ctx context.Context, n int) error {
-	cached, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output()
+func (t target) keep(n int) error {
+	cache, err := t.cache()
 	if err != nil {
 		return err
 	}
-	module, err := exec.CommandContext(ctx, "go", "list", "./"+t.pkg).Output()
-	if err != nil {
-		return err
-	}
-	inputs, err := inputsIn(filepath.Join(strings.TrimSpace(string(cached)), "fuzz", strings.TrimSpace(string(module)), t.name))
+	inputs, err := inputsIn(filepath.Join(cache, t.name))
 	if err != nil {
 		return err
 	}

@@ -48,23 +48,21 @@ func TestHistoriesOnEtcd(t *testing.T) {
 		faults = append(faults, isolated, isolated, hidden)
 	}
 	lineartest.Run(t, linear.Site{
-		Registries: regs, Patience: 2 * time.Second, Concurrent: 6,
+		Registries: regs, Patience: 2 * time.Second, Concurrent: 12,
 		Fault: func(random *rand.Rand) string {
 			e.random = random
 			return e.inject(faults[random.IntN(len(faults))])
 		},
-	}, lineartest.Count(t, 16))
+	}, lineartest.Count(t, 12))
 }
 
 func (e *cluster) open(endpoints []string) dibs.Store {
 	e.Helper()
-	store, err := etcdstore.Open(e.Context(), etcdstore.Config{
-		Endpoints: endpoints, Timeout: 900 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	return mustOpen(e, func() (dibs.Store, error) {
+		return etcdstore.Open(e.Context(), etcdstore.Config{
+			Endpoints: endpoints, Timeout: 900 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		})
 	})
-	if err != nil {
-		e.Fatal(err)
-	}
-	return store
 }
 
 // victim picks the leader or any other member.

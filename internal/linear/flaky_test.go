@@ -89,7 +89,7 @@ func TestHistoriesInMemory(t *testing.T) {
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	lineartest.Run(t, linear.Site{
-		Registries: regs, Patience: time.Second,
+		Registries: regs, Patience: time.Second, Concurrent: 16,
 		Fault: func(random *rand.Rand) string { return disturb(faulty, random) },
-	}, lineartest.Count(t, 60))
+	}, lineartest.Count(t, 48))
 }

@@ -34,7 +34,7 @@ type database struct {
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
-	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Fault: d.inject}, lineartest.Count(t, 12))
+	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Concurrent: 6, Fault: d.inject}, lineartest.Count(t, 12))
 }
 
 // Short holds, and commits that take longer than holds last.
@@ -42,7 +42,7 @@ func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
 	d.exec("SELECT setval('slow', 1, true)")
-	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Short: true}, lineartest.Count(t, 12))
+	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Concurrent: 12, Short: true}, lineartest.Count(t, 12))
 }
 
 // newDatabase starts a database, and returns it with three registries on it.
@@ -64,10 +64,9 @@ func (d *database) open() dibs.Store {
 	d.Helper()
 	network, addr := d.cluster.SocketAddr()
 	proxy := pgproxy.Start(d, network, addr)
-	store, err := pgstore.Open(d.Context(), proxy.DSN(d.cluster.DSN("postgres")), pgstore.Config{Timeout: storeTimeout})
-	if err != nil {
-		d.Fatal(err)
-	}
+	store := mustOpen(d, func() (dibs.Store, error) {
+		return pgstore.Open(d.Context(), proxy.DSN(d.cluster.DSN("postgres")), pgstore.Config{Timeout: storeTimeout})
+	})
 	proxy.SetHook(d.disturb)
 	d.proxies = append(d.proxies, proxy)
 	return store

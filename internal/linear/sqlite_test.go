@@ -56,14 +56,13 @@ func TestHistoriesOnSQLite(t *testing.T) {
 	faulty, slow := new(atomic.Bool), new(atomic.Bool)
 	var regs []*dibs.Registry
 	for range 3 {
-		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := mustOpen(t, func() (dibs.Store, error) {
+			return sqlitestore.Open(t.Context(), path, sqlitestore.Config{BusyTimeout: 25 * time.Millisecond, Now: slowClock(slow)})
+		})
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
 	lineartest.Run(t, linear.Site{
-		Registries: regs, Patience: time.Second,
+		Registries: regs, Patience: time.Second, Concurrent: 8,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(7) {
 			case 0:
@@ -76,7 +75,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 				return disturb(faulty, random)
 			}
 		},
-	}, lineartest.Count(t, 40))
+	}, lineartest.Count(t, 24))
 }
 
 // slowClock returns a clock that, while slow is set, returns the time late: a commit keeps the

@@ -51,6 +51,7 @@ func (w *world) checkLookAlikes(s *side) {
 // The pools above are too small to exceed the limit of look-alikes. Here one entity takes
 // and gives up only look-alikes, and another one tries to.
 func TestManyLookAlikes(t *testing.T) {
+	t.Parallel()
 	policy := dibs.Policy{
 		Profile: dibs.Exact, Skeleton: looking{}, ManyPerEntity: true, Quarantine: time.Second,
 		MinTTL: time.Second, DefaultTTL: 10 * time.Second, MaxTTL: time.Minute, MaxHold: time.Hour, HoldHistory: time.Hour,

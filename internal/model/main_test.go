@@ -3,17 +3,19 @@
 package model_test
 
 import (
+	"cmp"
 	"flag"
+	"os"
 	"testing"
 
 	"github.com/calldibs/dibs/internal/etcdtest"
 )
 
-// TestMain makes histories longer than rapid's default, and fewer with -short. The flags
-// -rapid.checks and -rapid.steps override it.
+// TestMain makes histories longer than rapid's default, and fewer, unless HISTORIES of the environment
+// says how many there are. The flags -rapid.checks and -rapid.steps override it.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	settings := map[string]string{"rapid.checks": "100", "rapid.steps": "50"}
+	settings := map[string]string{"rapid.checks": cmp.Or(os.Getenv("HISTORIES"), "40"), "rapid.steps": "50"}
 	if testing.Short() {
 		settings["rapid.checks"] = "25"
 	}

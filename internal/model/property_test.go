@@ -17,12 +17,14 @@ import (
 
 // TestModel runs the same history on a registry and the model.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { live(t, false) })
 }
 
 // TestSweepingChangesNothing does the same with two registries: one is swept after
 // every step and the other never.
 func TestSweepingChangesNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { live(t, true) })
 }
 
@@ -196,7 +198,7 @@ func failuresOf(e *dibs.Error) string {
 	return text
 }
 
-// set sets a flag for the rest of a test.
+// set sets a flag for the rest of a test, which does not run in parallel with others.
 func set(t *testing.T, name, value string) {
 	t.Helper()
 	before := flag.Lookup(name).Value.String()

@@ -19,6 +19,7 @@ import (
 // TestRecanonicalize changes a namespace's rules during a history, and changes them back:
 // existing names continue in the registry as in the model.
 func TestRecanonicalize(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, true)
 		defer w.close()

@@ -3,9 +3,9 @@
 //
 //	go run ./internal/proof -name "torture sqlite" -for 2h -slice 20m -least "fault kill=200" -- bin/dibs torture sqlite --for {for} --json
 //
-// A test tells its figures by lines such as "figure: histories = 1000" (package figures), by the
-// report of dibs torture in JSON, or by the lines of Go's fuzzing. A run in slices goes on where it
-// was stopped, as long as the commit is the same.
+// A test tells its figures by lines such as "figure: histories = 1000" (package figures), or by the
+// report of dibs torture in JSON. A run in slices goes on where it was stopped, as long as the commit
+// is the same. Several runs may be under way at once.
 package main
 
 import (
@@ -84,15 +84,12 @@ func (p proof) run(command []string) error {
 
 // merge adds a part to the file, which other runs may have changed meanwhile.
 func (p proof) merge(part figures.ProofRun) error {
-	all, err := figures.ReadProof(p.file)
-	if err != nil {
-		return err
-	}
-	if p.total == 0 {
-		all.Merge(figures.ProofRun{Name: part.Name}) // replaces the run before
-	}
-	all.Merge(part)
-	return all.Write(p.file)
+	return figures.UpdateProof(p.file, func(all *figures.Proof) {
+		if p.total == 0 {
+			all.Merge(figures.ProofRun{Name: part.Name}) // replaces the run before
+		}
+		all.Merge(part)
+	})
 }
 
 // once runs the command.

@@ -14,12 +14,10 @@ import (
 // Clocks jump. That of PostgreSQL needs a library.
 func TestClocks(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	for engine, fault := range map[string]string{"sqlite": "clock", "postgres": "db-clock", "etcd": "server-clock"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			if engine != "sqlite" && testing.Short() {
-				t.Skip("the short form has one engine")
-			}
 			cfg := config(t, engine)
 			if engine == "etcd" {
 				cfg.Etcd = etcdtest.Program(t)

@@ -12,6 +12,7 @@ import (
 
 func TestEtcd(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	cfg := config(t, "etcd")
 	cfg.Etcd = etcdtest.Program(t)
 	mustSurvive(t, cfg, "leader-kill", "member-kill", "member-stop", "member-cut", "loss")

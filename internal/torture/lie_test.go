@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs/internal/torture"
 )
@@ -115,6 +114,10 @@ func giveTwice(l *liar, w http.ResponseWriter, path string, body []byte) bool {
 // Torture notices servers that lie, and shows it by few operations and a picture of them.
 func TestLiesAreFound(t *testing.T) {
 	t.Parallel()
+	histories := 8
+	if testing.Short() {
+		histories = 4
+	}
 	for name, lie := range map[string]lie{
 		"drops acknowledged writes": dropWrite, "answers stale reads": readStale, "gives names twice": giveTwice,
 		"tells the truth": func(*liar, http.ResponseWriter, string, []byte) bool { return false },
@@ -122,7 +125,7 @@ func TestLiesAreFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, "sqlite")
-			cfg.Servers, cfg.Histories, cfg.For, cfg.Faults = 1, 16, time.Minute, []string{}
+			cfg.Servers, cfg.Histories, cfg.Faults = 1, histories, []string{}
 			cfg.Between(func(_ int, address string) string { return (&liar{lie: lie, every: 3}).listen(t, address) })
 			r := mustRun(t, cfg)
 			if name == "tells the truth" {

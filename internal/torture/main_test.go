@@ -8,7 +8,7 @@ import (
 
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
-	_ "github.com/calldibs/dibs/internal/parallel"
+	"github.com/calldibs/dibs/internal/parallel"
 )
 
 // childEnv makes the test binary the command line.
@@ -21,5 +21,6 @@ func TestMain(m *testing.M) {
 			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		}.Run())
 	}
+	parallel.PerProcessor(4) // they mostly wait
 	etcdtest.Main(m)
 }
