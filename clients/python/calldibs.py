@@ -28,6 +28,7 @@ import threading
 import time
 import typing
 import urllib.parse
+import warnings
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 __all__ = [
@@ -381,17 +382,22 @@ class Unsure(Exception):
 
 
 class HoldError(Exception):
-    """A hold that was left behind, with its token: its block was unsure, or its entity is saved and the name is not confirmed."""
+    """A hold that was left behind, with its token: its block was unsure, or its entity is saved and the name is not confirmed.
 
-    def __init__(self, holds: List[Hold], entity: Optional[Entity], cause: BaseException) -> None:
+    ``lost`` is why the hold could not be extended, if that is why: FORBIDDEN, for example, if the key lacks the right ``extend``.
+    """
+
+    def __init__(self, holds: List[Hold], entity: Optional[Entity], cause: object, lost: Optional[Exception] = None) -> None:
         keys = ", ".join(h.key for h in holds)
+        why = f"{cause}; the hold could not be extended: {lost}" if lost else str(cause)
         super().__init__(
-            f"{entity.type}/{entity.id} was saved, but {keys} is not confirmed: {cause}"
+            f"{entity.type}/{entity.id} was saved, but {keys} is not confirmed: {why}"
             if entity
-            else f"{keys} stays held, because it is unknown whether its entity was saved: {cause}"
+            else f"{keys} stays held, because it is unknown whether its entity was saved: {why}"
         )
         self.holds = holds
         self.entity = entity
+        self.lost = lost
 
 
 # JSON, both ways.
@@ -683,7 +689,9 @@ class Dibs:
         """Holds a name for the block of a ``with`` statement, and extends it meanwhile.
 
         The block calls ``confirm_for``, and the name is confirmed when the block is over. If the block
-        raises, or does not call it, the hold is released; if it raises :class:`Unsure`, the hold stays.
+        raises, or calls ``release``, the hold is released; if it raises :class:`Unsure`, the hold stays.
+        A block that does none of these raises :class:`HoldError`, and the hold stays. To extend, the
+        key needs the right ``extend``.
         """
         return Holding(self, [{"namespace": namespace, "value": value, "ttl_ms": ttl_ms, **options}])
 
@@ -949,6 +957,9 @@ class Holding:
         self.names: List[Name] = []
         #: Set when a hold is lost: the block should end.
         self.lost = threading.Event()
+        #: Why: what the last attempt to extend it was answered.
+        self.lost_because: Optional[Exception] = None
+        self._unwanted = False
 
     def __repr__(self) -> str:
         def shown(name: Name) -> str:
@@ -964,7 +975,11 @@ class Holding:
 
     def confirm_for(self, type: str, id: str) -> None:
         """Says which entity gets the names, once it is saved. They are confirmed at the end of the block."""
-        self._entity = Entity(type, id)
+        self._entity, self._unwanted = Entity(type, id), False
+
+    def release(self) -> None:
+        """Says that nothing was saved and the names are not wanted. They are released at the end of the block."""
+        self._entity, self._unwanted = None, True
 
     def __enter__(self) -> "Holding":
         asked = time.monotonic()
@@ -986,25 +1001,28 @@ class Holding:
         self._done.set()
         for keeper in self._keepers:
             keeper.join()
-        if error is None and self._entity is not None:
-            self.names = self._confirm(self._entity)
-            self._note(self.names)
-        elif error is None or (isinstance(error, Exception) and not isinstance(error, Unsure)):
+        if isinstance(error, Unsure):
+            raise HoldError(self.holds, None, error, self.lost_because) from error
+        if self._unwanted or isinstance(error, Exception):
             with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
                 self._note(self._dibs.release_all(self.holds))
-        elif isinstance(error, Unsure):
-            raise HoldError(self.holds, None, error) from error
+        elif error is None and self._entity is None:
+            why = "the block called neither confirm_for nor release"
+            raise HoldError(self.holds, None, why, self.lost_because) from self.lost_because
+        elif error is None and self._entity is not None:
+            self.names = self._confirm(self._entity)
+            self._note(self.names)
 
     def _note(self, names: Sequence[Name]) -> None:
         self._latest.update((name.reservation_id, name) for name in names)
 
     def _keep(self, hold: Hold, ttl_ms: Optional[int]) -> None:
-        """Extends a hold after a third of its time, again and again."""
+        """Extends a hold after a third of its time, again and again, and says so if it is lost."""
+        why: Exception = TimeoutError("the hold is over: it could not be extended in time")
         while True:
             left = self._left[hold.reservation_id] - time.monotonic()
             if left <= 0:
-                self.lost.set()
-                return
+                return self._lose(why)
             if self._done.wait(max(left / 3, 0.02)):
                 return
             asked = time.monotonic()
@@ -1013,11 +1031,20 @@ class Holding:
                 self._left[hold.reservation_id] = asked + (name.remaining_ms or 0) / 1000
                 self._note([name])
             except DibsError as error:
+                why = error
                 if error.code == "TTL_TOO_LONG":  # it has the policy's longest time
                     self._done.wait(max(0.0, self._left[hold.reservation_id] - time.monotonic()))
                 elif error.code not in _TRY_AGAIN:
-                    self.lost.set()
-                    return
+                    return self._lose(error)
+            except Exception as error:  # of the function that returns the key: the thread would end silently
+                return self._lose(error)
+
+    def _lose(self, why: Exception) -> None:
+        self.lost_because = self.lost_because or why
+        self.lost.set()
+        if isinstance(why, DibsError) and why.status in (401, 403):
+            # The block cannot be interrupted, and may still end in time: the next one may not.
+            warnings.warn(f"a hold could not be extended: {why}", RuntimeWarning, stacklevel=2)
 
     def _confirm(self, entity: Entity) -> List[Name]:
         """Confirms all names in one step, and tries again until the first hold is over: the entity exists and needs its names."""
@@ -1027,7 +1054,7 @@ class Holding:
                 return self._dibs.confirm_all(self.holds, entity)
             except DibsError as error:
                 if error.code not in _TRY_AGAIN or time.monotonic() + pause > over:
-                    raise HoldError(self.holds, entity, error) from error
+                    raise HoldError(self.holds, entity, error, self.lost_because) from error
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

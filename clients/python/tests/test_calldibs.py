@@ -2,6 +2,7 @@ import asyncio
 import datetime
 import inspect
 import itertools
+import json
 import os
 import pathlib
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -230,9 +232,66 @@ class Holds(Case):
         with self.assertRaisesRegex(RuntimeError, "declined"), dibs.hold("slug", value):
             raise RuntimeError("declined")
         self.assertTrue(dibs.check("slug", value).available)
-        with dibs.hold("slug", value):
-            pass  # nothing was saved
+        with dibs.hold("slug", value) as hold:
+            hold.release()  # nothing was saved
         self.assertTrue(dibs.check("slug", value).available)
+
+    def test_a_block_that_says_nothing_loses_no_name(self):
+        def without_an_end(paid):
+            with dibs.hold("slug", value) as hold:
+                if not paid:
+                    return
+                hold.confirm_for("user", value)
+
+        value = fresh()
+        with self.assertRaisesRegex(HoldError, "neither confirm_for nor release") as caught:
+            without_an_end(paid=False)
+        self.assertIsNone(caught.exception.entity)
+        (hold,) = caught.exception.holds
+        self.assertEqual(dibs.name("slug", value).state, "held")
+        self.assertEqual(dibs.confirm(hold.reservation_id, hold.token, Entity("user", value)).state, "active")
+
+    def test_the_last_word_counts(self):
+        kept, given = fresh(), fresh()
+        with dibs.hold("slug", kept) as hold:
+            hold.release()
+            hold.confirm_for("user", kept)
+        with dibs.hold("slug", given) as hold:
+            hold.confirm_for("user", given)
+            hold.release()
+        self.assertEqual([dibs.check("slug", v).available for v in (kept, given)], [False, True])
+
+    def test_a_refused_extend_is_told(self):
+        def refused(status, code):
+            client = Dibs(server.url)
+            attempt = client._http._attempt
+
+            def attempts(connection, method, target, body, headers):
+                if target.endswith("/extend"):
+                    return status, {}, json.dumps({"code": code, "detail": "no right to extend", "status": status}).encode()
+                return attempt(connection, method, target, body, headers)
+
+            client._http._attempt = attempts
+            return client
+
+        for status, code in ((403, "FORBIDDEN"), (401, "UNAUTHORIZED"), (404, "RESERVATION_NOT_FOUND")):
+            with self.subTest(code), warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                value = fresh()
+                with self.assertRaisesRegex(HoldError, f"{code}: no right to extend") as caught:
+                    with refused(status, code).hold("slug", value, ttl_ms=3000) as hold:
+                        self.assertTrue(hold.lost.wait(60))
+                        dibs.release(hold.holds[0].reservation_id, hold.holds[0].token)  # as if its time were over
+                        hold.confirm_for("user", value)
+                self.assertEqual((caught.exception.lost.code, hold.lost_because.code), (code, code))
+                self.assertEqual([str(w.message) for w in warned], [f"a hold could not be extended: {code}: no right to extend"] * (status != 404))
+
+    def test_a_key_that_fails_does_not_end_the_keeper_silently(self):
+        keys = iter([""])  # without keys the server accepts none
+        with self.assertRaises(HoldError) as caught, Dibs(server.url, key=lambda: next(keys)).hold("slug", fresh(), ttl_ms=3000) as hold:
+            self.assertTrue(hold.lost.wait(60))
+            raise Unsure("no key")
+        self.assertIsInstance(caught.exception.lost, StopIteration)
 
     def test_repr(self):
         value = fresh()
@@ -278,15 +337,14 @@ class Holds(Case):
     def test_a_lost_hold_is_told(self):
         with self.assertRaises(HoldError), dibs.hold("slug", fresh(), ttl_ms=1000) as hold:
             dibs.release(hold.holds[0].reservation_id, hold.holds[0].token)
-            self.assertTrue(hold.lost.wait(5))
+            self.assertTrue(hold.lost.wait(60))
             hold.confirm_for("user", "1")
 
     def test_lost_answers_to_a_confirmation(self):
         proxy = self.proxy()
         behind, value = Dibs(proxy.url, timeout=20), fresh("team")
         with behind.hold_all([{"namespace": n, "value": value, "ttl_ms": 30_000} for n in ("slug", "tenant")]) as hold:
-            proxy.cut = "answers"
-            threading.Timer(0.3, setattr, (proxy, "cut", "nothing")).start()
+            proxy.cut_some("answers", 1)
             hold.confirm_for("team", value)
         self.assertGreater(proxy.cuts, 0)
         self.assertEqual([n.state for n in hold.names], ["active", "active"])
@@ -295,12 +353,12 @@ class Holds(Case):
 class BadDays(Case):
     def test_lost_requests_and_answers(self):
         proxy = self.proxy()
-        behind = Dibs(proxy.url)
+        behind = Dibs(proxy.url, timeout=60)
         for cut in ("requests", "answers"):
-            before, proxy.cut = proxy.cuts, cut
-            threading.Timer(0.2, setattr, (proxy, "cut", "nothing")).start()
+            before = proxy.cuts
+            proxy.cut_some(cut, 2)
             hold = behind.reserve("slug", fresh())
-            self.assertGreater(proxy.cuts, before)
+            self.assertEqual(proxy.cuts, before + 2)
             self.assertEqual(dibs.release(hold.reservation_id, hold.token).status, "released")
 
     def test_no_second_claim(self):
@@ -312,11 +370,22 @@ class BadDays(Case):
     def test_a_server_that_starts_again(self):
         own = Server()
         self.addCleanup(own.stop)
-        client, value = Dibs(own.url), fresh()
+        client, value = Dibs(own.url, timeout=60), fresh()
         client.claim("slug", value, Entity("user", "1"))
         own.kill()
-        threading.Timer(0.3, own.start).start()
+        starting = threading.Thread(target=own.start)
+        connected = client._http._connected
+
+        def refused_once(deadline):
+            try:
+                return connected(deadline)
+            finally:
+                if not starting.ident:
+                    starting.start()
+
+        client._http._connected = refused_once
         self.assertEqual(client.resolve("slug", value).outcome, "active")
+        starting.join()
         client.claim("slug", fresh(), Entity("user", "2"))  # on a connection that the old server had
 
     def test_nothing_listens(self):
@@ -415,12 +484,20 @@ class Watching(Case):
     def test_latest(self):
         namespace = fresh("later").replace("-", "")
         dibs.reserve(namespace, "before")
-        stop, seen = threading.Event(), []
-        watching = threading.Thread(target=lambda: seen.extend(itertools.islice(dibs.watch(namespace=namespace, after="latest", stop=stop), 1)))
+        client, taken, stop, seen = Dibs(server.url), threading.Event(), threading.Event(), []
+        events = client.events
+
+        def first_page(**query):
+            page = events(**query)
+            taken.set()  # the watch has its cursor
+            return page
+
+        client.events = first_page
+        watching = threading.Thread(target=lambda: seen.extend(itertools.islice(client.watch(namespace=namespace, after="latest", stop=stop), 1)))
         watching.start()
-        time.sleep(0.5)  # the watch takes its cursor
+        self.assertTrue(taken.wait(60))
         dibs.reserve(namespace, "after")
-        watching.join(20)
+        watching.join(60)
         self.assertEqual([e.canonical for e in seen], ["after"])
 
 

@@ -101,17 +101,18 @@ export class Dibs {
 
   /** Moves the end of a hold. */
   async extend(request: { reservationId: string; token: string; ttlMs?: number }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("extend", request, true, options);
+    return this.#onReservation(request.reservationId, "extend", { token: request.token, ttlMs: request.ttlMs }, true, options);
   }
 
   /** Makes a held name the name of an entity. */
   async confirm(request: { reservationId: string; token: string; entity: Owner; replace?: boolean; replaces?: string }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("confirm", request, true, options);
+    const { reservationId, token, entity, replace, replaces } = request;
+    return this.#onReservation(reservationId, "confirm", { token, entity, replace, replaces }, true, options);
   }
 
   /** Ends a hold. */
   async release(request: { reservationId: string; token: string }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("release", request, true, options);
+    return this.#onReservation(request.reservationId, "release", { token: request.token }, true, options);
   }
 
   /** Makes the names that {@link reserveAll} held the names of an entity, all of them or none. It is safe to repeat. */
@@ -131,18 +132,19 @@ export class Dibs {
 
   /** Ends a suspect: the operator knows whether its entity exists. */
   async settle(request: { reservationId: string; outcome: "exists" | "absent"; entity?: Owner }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("settle", request, false, options);
+    return this.#onReservation(request.reservationId, "settle", { outcome: request.outcome, entity: request.entity }, false, options);
   }
 
-  #onReservation(verb: string, request: { reservationId: string }, repeatable: boolean, options?: CallOptions): Promise<Name> {
-    const { reservationId, ...body } = request;
+  /** The body is made member by member: a whole {@link Hold} is accepted as a request, and the server refuses what it does not know. */
+  #onReservation(reservationId: string, verb: string, body: object, repeatable: boolean, options?: CallOptions): Promise<Name> {
     return this.#http.call(post(`/v1/reservations/${part(reservationId)}/${verb}`, body, repeatable, options));
   }
 
   /**
    * Holds a name while `fn` runs, and confirms it for the entity that `fn` returns. If `fn` throws, the hold is released;
    * if it throws {@link Unsure} or an AbortError, the hold stays, and so it does if the confirmation fails: see {@link HoldError}.
-   * The hold is extended while `fn` runs. The signal tells `fn` if the hold is lost.
+   * The hold is extended while `fn` runs, for which the key needs the right `extend`. The signal tells `fn` if the hold is lost;
+   * its reason, such as `FORBIDDEN`, says why. If `fn` throws that reason, as `fetch` does, the hold stays as well.
    */
   async hold(request: ReserveRequest & WithToken, fn: (hold: Hold, signal: AbortSignal) => Promise<Owner>): Promise<Name> {
     const hold = await this.reserve(request);

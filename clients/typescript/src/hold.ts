@@ -15,11 +15,15 @@ export class HoldError extends Error {
   readonly holds: Hold[];
   /** The entity, if it was saved. */
   readonly entity: Owner | undefined;
-  constructor(holds: Hold[], entity: Owner | undefined, cause: unknown) {
+  /** Why a hold could not be extended, if that is why: `FORBIDDEN`, for example, if the key lacks the right `extend`. */
+  readonly lost: unknown;
+  constructor(holds: Hold[], entity: Owner | undefined, cause: unknown, lost?: unknown) {
     const names = holds.map((hold) => hold.key).join(", ");
-    super(entity ? `${entity.type}/${entity.id} was saved, but ${names} is not confirmed: ${String(cause)}` : `${names} stays held, because it is unknown whether its entity was saved: ${String(cause)}`, { cause });
+    const why = String(cause) + (lost === undefined || lost === cause ? "" : `; the hold could not be extended: ${String(lost)}`);
+    super(entity ? `${entity.type}/${entity.id} was saved, but ${names} is not confirmed: ${why}` : `${names} stays held, because it is unknown whether its entity was saved: ${why}`, { cause });
     this.holds = holds;
     this.entity = entity;
+    this.lost = lost;
   }
 }
 
@@ -40,30 +44,39 @@ export async function whileHeld(dibs: Dibs, requests: ReserveRequest[], holds: H
   } catch (error) {
     done.abort();
     await Promise.all(keepers);
-    if (error instanceof Unsure || (error instanceof Error && error.name === "AbortError")) throw new HoldError(holds, undefined, error);
+    if (isUnsure(error, lost.signal)) throw new HoldError(holds, undefined, error, lost.signal.reason);
     // The names should be free at once; if that fails, they are when their time is over.
     await dibs.releaseAll(holds).catch(() => undefined);
     throw error;
   }
   done.abort();
   await Promise.all(keepers);
-  return confirm(dibs, holds, entity);
+  if (!entity?.type || !entity.id) throw new HoldError(holds, undefined, new TypeError("the function returned no entity; to give the name up, throw"), lost.signal.reason);
+  return confirm(dibs, holds, entity, lost.signal);
+}
+
+/** Whether the entity may have been saved although the function threw. `fetch` throws the reason of its signal. */
+function isUnsure(error: unknown, lost: AbortSignal): boolean {
+  return error instanceof Unsure || (error instanceof Error && error.name === "AbortError") || (lost.aborted && error === lost.reason);
 }
 
 /** Extends a hold after a third of its time, again and again. `lost` tells the function that the name may be gone. */
 async function keep(dibs: Dibs, hold: Hold, ttlMs: number | undefined, done: AbortSignal, lost: AbortController): Promise<void> {
   let over = Date.now() + (hold.remainingMs ?? 0);
+  let cause: unknown; // why the last attempt failed
   while (!done.aborted) {
     const left = over - Date.now();
-    if (left <= 0) return lost.abort(new Error("the hold is over: it could not be extended in time"));
+    if (left <= 0) return lost.abort(new Error(`the hold is over: it could not be extended in time${cause ? `: ${String(cause)}` : ""}`, { cause }));
     if (!(await sleep(Math.max(left / 3, 20), done))) return;
     const asked = Date.now();
     try {
       const name = await dibs.extend({ reservationId: hold.reservationId, token: hold.token, ...(ttlMs === undefined ? {} : { ttlMs }) }, { signal: AbortSignal.any([done, AbortSignal.timeout(Math.max(1, over - asked))]) });
       over = asked + (name.remainingMs ?? 0);
       hold.remainingMs = name.remainingMs ?? 0;
+      cause = undefined;
     } catch (error) {
       if (done.aborted) return;
+      cause = error;
       if (!(error instanceof DibsError)) continue;
       if (error.code === "TTL_TOO_LONG") await sleep(over - Date.now(), done); // it has the policy's longest time
       else if (!temporary(error)) return lost.abort(error);
@@ -72,13 +85,13 @@ async function keep(dibs: Dibs, hold: Hold, ttlMs: number | undefined, done: Abo
 }
 
 /** Confirms all holds, and tries again until the first of them is over: the entity exists and needs its names. */
-async function confirm(dibs: Dibs, holds: Hold[], entity: Owner): Promise<Name[]> {
+async function confirm(dibs: Dibs, holds: Hold[], entity: Owner, lost: AbortSignal): Promise<Name[]> {
   const over = AbortSignal.timeout(Math.max(firstPause, ...[Math.min(...holds.map((hold) => hold.remainingMs ?? 0))]));
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     try {
       return await dibs.confirmAll(holds, entity, { signal: over });
     } catch (error) {
-      if (!temporary(error) || !(await sleep(pause, over))) throw new HoldError(holds, entity, error);
+      if (!temporary(error) || !(await sleep(pause, over))) throw new HoldError(holds, entity, error, lost.reason);
     }
   }
 }

@@ -35,9 +35,16 @@ test("from now on", async () => {
   const namespace = fresh("later").replaceAll("-", "");
   await dibs.reserve({ namespace, value: "before" });
   const end = new AbortController();
-  const events = dibs.watch({ namespace, after: "latest", signal: end.signal });
+  let taken = (): void => undefined;
+  const cursor = new Promise<void>((resolve) => { taken = resolve; });
+  const telling: typeof fetch = async (...args) => {
+    const answer = await fetch(...args);
+    taken(); // the first answer has the cursor
+    return answer;
+  };
+  const events = new Dibs({ url: real.url, fetch: telling }).watch({ namespace, after: "latest", signal: end.signal });
   const next = events.next();
-  await new Promise((resolve) => setTimeout(resolve, 300)); // the watch takes its cursor
+  await cursor;
   await dibs.reserve({ namespace, value: "after" });
   assert.equal((await next).value!.canonical, "after");
   end.abort();
