@@ -23,6 +23,7 @@ import random
 import re
 import secrets
 import select
+import socket
 import ssl
 import threading
 import time
@@ -465,6 +466,15 @@ _ALONE = re.compile(r"^1 of 1 refused, none was done; number 1: ")  # says nothi
 _TRY_AGAIN = ("UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS")
 
 
+def _is_readable(sock: socket.socket) -> bool:
+    """Reports whether there is something to read, or the end. select() cannot do it for more than 1,024 files."""
+    if not hasattr(select, "poll"):  # Windows, where select() has no such limit
+        return bool(select.select([sock], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 class _Http:
     """Sends requests over a connection for each thread, and repeats those that may be repeated."""
 
@@ -497,13 +507,15 @@ class _Http:
         repeatable: bool = False,
         reads: bool = False,
         answers: Sequence[int] = (),
+        timeout: Optional[float] = None,
     ) -> Any:
         """Makes a call and returns the JSON of its answer. What only reads is repeatable."""
         reads = reads or method == "GET"
         repeatable = repeatable or reads
         given = {_camel(k): str(_plain(v)) for k, v in (query or {}).items() if v is not None}
         target = self.base + path + ("?" + urllib.parse.urlencode(given) if given else "")
-        deadline, pause, maybe = time.monotonic() + self.timeout, _FIRST_PAUSE, False
+        deadline = time.monotonic() + min(self.timeout, self.timeout if timeout is None else timeout)
+        pause, maybe = _FIRST_PAUSE, False
         while True:
             after, sent = 0.0, False
             try:
@@ -535,7 +547,7 @@ class _Http:
         """Returns the open connection of this thread. If it raises, nothing was sent."""
         left = max(0.001, deadline - time.monotonic())
         connection = getattr(self.local, "connection", None)
-        if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+        if connection is not None and connection.sock is not None and _is_readable(connection.sock):
             self.drop()  # the server has closed it: nothing else comes before a request
             connection = None
         if connection is None:
@@ -571,6 +583,9 @@ class _Http:
         after = float(headers.get("Retry-After") or 0) if (headers.get("Retry-After") or "0").isdigit() else 0.0
         if isinstance(body, dict) and "code" in body and "detail" in body:
             body["detail"] = _ALONE.sub("", body["detail"])
+            if body["code"] == "INTERNAL" and not reads:
+                unknown = DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {body['detail']}", status)
+                return unknown, True, after
             return DibsError(body["code"], body["detail"], status, body), body["code"] == "OUTCOME_UNKNOWN", after
         gateway = status in (429, 502, 503, 504)
         error = DibsError(
@@ -751,7 +766,7 @@ class Dibs:
 
     def apply(self, commands: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Result]:
         """Applies up to 32 commands, all of them or none: dicts with ``op`` and the command's parameters, in snake case."""
-        sent = [_body(**({"token": new_token(), **c} if c["op"].startswith("reserve") else c)) for c in commands]
+        sent = [_body(**({**c, "token": c.get("token") or new_token()} if c["op"].startswith("reserve") else c)) for c in commands]
         fenced = all(c["op"] in ("reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release") for c in sent)
         return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=fenced, reads=dry_run)["results"])
 
@@ -915,11 +930,21 @@ class Dibs:
         query = {"namespace": namespace, "bucket": bucket, "from_": from_, "to": to}
         return _read(Activity, self._http.call("GET", "/v1/stats/activity", query=query))
 
-    def _post(self, path: str, body: Any, *, repeatable: bool = False, reads: bool = False, answers: Sequence[int] = ()) -> Any:
-        return self._http.call("POST", path, body, repeatable=repeatable, reads=reads, answers=answers)
+    def _post(
+        self,
+        path: str,
+        body: Any,
+        *,
+        repeatable: bool = False,
+        reads: bool = False,
+        answers: Sequence[int] = (),
+        timeout: Optional[float] = None,
+    ) -> Any:
+        return self._http.call("POST", path, body, repeatable=repeatable, reads=reads, answers=answers, timeout=timeout)
 
-    def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any]) -> Name:
-        return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/{verb}", body, repeatable=True))
+    def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any], timeout: Optional[float] = None) -> Name:
+        path = f"/v1/reservations/{_part(reservation_id)}/{verb}"
+        return _read(Name, self._post(path, body, repeatable=True, timeout=timeout))
 
 
 def _entity_path(entity: Entity) -> str:
@@ -960,6 +985,8 @@ class Holding:
         #: Why: what the last attempt to extend it was answered.
         self.lost_because: Optional[Exception] = None
         self._unwanted = False
+        self._lock = threading.Lock()
+        self._entered = self._left_early = False  # for asyncio
 
     def __repr__(self) -> str:
         def shown(name: Name) -> str:
@@ -983,12 +1010,10 @@ class Holding:
 
     def __enter__(self) -> "Holding":
         asked = time.monotonic()
-        try:
+        if len(self._reservations) == 1:  # a refusal has suggestions then
+            self.holds = [self._dibs.reserve(**self._reservations[0], token=self._token)]
+        else:
             self.holds = self._dibs.reserve_all(self._reservations, token=self._token)
-        except DibsError as error:
-            if len(self._reservations) == 1 and error.code == "NAME_TAKEN" and not error.suggestions:
-                self._dibs.reserve(**self._reservations[0])  # raises the same, with suggestions
-            raise
         self._note(self.holds)
         for hold, reservation in zip(self.holds, self._reservations):
             self._left[hold.reservation_id] = asked + (hold.remaining_ms or 0) / 1000
@@ -996,6 +1021,28 @@ class Holding:
             keeper.start()
             self._keepers.append(keeper)
         return self
+
+    def _enter(self) -> None:
+        """Enters the block, for a caller that may be gone by then."""
+        self.__enter__()
+        with self._lock:
+            self._entered = True
+            if not self._left_early:
+                return
+        self._abandon()
+
+    def _leave(self) -> None:
+        """Says that the caller is gone: the block never begins."""
+        with self._lock:
+            self._left_early = True
+            if not self._entered:
+                return  # _enter finds out
+        threading.Thread(target=self._abandon, daemon=True).start()
+
+    def _abandon(self) -> None:
+        self._done.set()
+        with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
+            self._dibs.release_all(self.holds)
 
     def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
         self._done.set()
@@ -1027,7 +1074,9 @@ class Holding:
                 return
             asked = time.monotonic()
             try:
-                name = self._dibs.extend(hold.reservation_id, hold.token, ttl_ms=ttl_ms)
+                body = _body(token=hold.token, ttl_ms=ttl_ms)
+                left = self._left[hold.reservation_id] - asked
+                name = self._dibs._on_reservation(hold.reservation_id, "extend", body, timeout=max(left, 0.001))
                 self._left[hold.reservation_id] = asked + (name.remaining_ms or 0) / 1000
                 self._note([name])
             except DibsError as error:
@@ -1301,7 +1350,11 @@ class AsyncDibs:
 
     @contextlib.asynccontextmanager
     async def _holding(self, holding: Holding) -> AsyncIterator[Holding]:
-        await asyncio.to_thread(holding.__enter__)
+        try:
+            await asyncio.to_thread(holding._enter)
+        except asyncio.CancelledError:
+            holding._leave()  # the thread goes on, and would hold the name
+            raise
         try:
             yield holding
         except BaseException as error:

@@ -1,10 +1,13 @@
 import asyncio
+import contextlib
 import datetime
 import inspect
 import itertools
 import json
 import os
 import pathlib
+import resource
+import select
 import subprocess
 import sys
 import tempfile
@@ -326,6 +329,36 @@ class Holds(Case):
             self.fail("the block runs")
         self.assertEqual((caught.exception.code, bool(caught.exception.suggestions)), ("NAME_TAKEN", True))
 
+    def test_a_taken_name_is_asked_for_once(self):
+        value, client, asked = fresh(), Dibs(server.url), []
+        dibs.reserve("slug", value)
+        attempt = client._http._attempt
+
+        def attempts(*arguments):
+            asked.append(arguments[2])
+            return attempt(*arguments)
+
+        client._http._attempt = attempts
+        with self.assertRaises(DibsError), client.hold("slug", value):
+            self.fail("the block runs")
+        self.assertEqual(len(asked), 1)
+
+    def test_a_server_that_hangs_loses_the_hold_in_time(self):
+        client, hang = Dibs(server.url, timeout=600), threading.Event()
+        self.addCleanup(hang.set)
+        attempt = client._http._attempt
+
+        def attempts(connection, method, target, body, headers):
+            if target.endswith("/extend"):
+                hang.wait(connection.sock.gettimeout())
+                raise TimeoutError("timed out")
+            return attempt(connection, method, target, body, headers)
+
+        client._http._attempt = attempts
+        with self.assertRaises(HoldError), client.hold("slug", fresh(), ttl_ms=1000) as hold:
+            self.assertTrue(hold.lost.wait(60))
+            raise Unsure("the server hangs")
+
     def test_lasts_as_long_as_its_block(self):
         value = fresh()
         with dibs.hold("slug", value, ttl_ms=1000) as hold:
@@ -445,6 +478,46 @@ class BadDays(Case):
         self.assertEqual(len(asked), 2)
         self.assertGreaterEqual(asked[1] - asked[0], 1)
 
+    def test_an_internal_error_leaves_a_change_unknown(self):
+        client, asked = Dibs(server.url, timeout=0.3), []
+
+        def broken(*arguments):
+            asked.append(arguments)
+            return 500, {}, b'{"code": "INTERNAL", "detail": "see the log of the server", "status": 500}'
+
+        client._http._attempt = broken
+        self.refused("OUTCOME_UNKNOWN", lambda: client.claim("slug", fresh(), Entity("user", "1")))
+        self.assertEqual(len(asked), 1)
+        self.refused("OUTCOME_UNKNOWN", lambda: client.reserve("slug", fresh()))
+        self.assertGreater(len(asked), 2)
+        self.refused("INTERNAL", client.stats)
+
+    def test_a_token_of_none_is_none(self):
+        client, sent = Dibs(server.url), []
+        attempt = client._http._attempt
+
+        def attempts(connection, method, target, body, headers):
+            sent.append(body)
+            return attempt(connection, method, target, body, headers)
+
+        client._http._attempt = attempts
+        client.apply([{"op": "reserve", "namespace": "slug", "value": fresh(), "token": None}])
+        self.assertEqual(len(sent[0]["commands"][0]["token"]), 40)
+
+    @unittest.skipUnless(hasattr(select, "poll"), "needs more files than this system allows")
+    def test_many_open_files(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY and hard < 2000:
+            self.skipTest("this user may not open as many files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2000, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        client = Dibs(server.url)
+        with contextlib.ExitStack() as files:
+            for _ in range(1100):
+                files.enter_context(open(os.devnull))
+            for _ in range(3):
+                client.stats()
+
     def test_not_a_server(self):
         for url in ("localhost:8080", "ftp://host", ""):
             with self.assertRaisesRegex(ValueError, "not the URL"):
@@ -522,6 +595,35 @@ class Async(unittest.IsolatedAsyncioTestCase):
             await client.reserve("slug", value)
         holds = await asyncio.gather(*(client.reserve("slug", fresh()) for _ in range(20)))
         self.assertEqual(len({h.reservation_id for h in holds}), 20)
+
+    async def test_a_cancelled_hold_is_given_up(self):
+        client, value = AsyncDibs(server.url), fresh()
+        reserving, go_on = threading.Event(), threading.Event()
+        reserve = client._dibs.reserve
+
+        def slowly(*arguments, **options):
+            reserving.set()
+            go_on.wait(60)
+            return reserve(*arguments, **options)
+
+        client._dibs.reserve = slowly
+
+        async def sign_up():
+            async with client.hold("slug", value):
+                self.fail("the block runs")
+
+        task = asyncio.ensure_future(sign_up())
+        await asyncio.to_thread(reserving.wait, 60)
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        go_on.set()
+        for _ in range(6000):
+            name = await client.name("slug", value)
+            if name is not None and name.status == "released":
+                break
+            await asyncio.sleep(0.01)
+        self.assertEqual(name.status, "released")
 
     async def test_watch(self):
         client, namespace = AsyncDibs(server.url), fresh("async").replace("-", "")

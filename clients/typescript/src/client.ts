@@ -74,7 +74,7 @@ export class Dibs {
 
   /** Holds a name for a limited time. */
   async reserve(request: ReserveRequest & WithToken, options?: CallOptions): Promise<Hold> {
-    return this.#http.call(post("/v1/reservations", { token: newToken(), ...request }, true, options));
+    return this.#http.call(post("/v1/reservations", withToken(request), true, options));
   }
 
   /** The same, but a taken name is a result and not an error. */
@@ -96,7 +96,7 @@ export class Dibs {
 
   /** Holds the first of several candidates that is available. */
   async reserveFirst(request: Omit<ReserveRequest, "value"> & { values: string[] } & WithToken, options?: CallOptions): Promise<Hold> {
-    return this.#http.call(post("/v1/reservations/first", { token: newToken(), ...request }, true, options));
+    return this.#http.call(post("/v1/reservations/first", withToken(request), true, options));
   }
 
   /** Moves the end of a hold. */
@@ -213,7 +213,7 @@ export class Dibs {
   async apply(commands: Command[], options?: CallOptions & { dryRun?: boolean }): Promise<api.Applied> {
     const { dryRun = false, ...rest } = options ?? {};
     const fenced = new Set(["reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release"]);
-    const sent = commands.map((c) => (c.op.startsWith("reserve") ? { token: newToken(), ...c } : c));
+    const sent = commands.map((c) => (c.op.startsWith("reserve") ? withToken(c) : c));
     return this.#http.call(post("/v1/apply", { dryRun, commands: sent }, dryRun ? "reads" : sent.every((c) => fenced.has(c.op)), rest));
   }
 
@@ -232,7 +232,9 @@ export class Dibs {
 
   /** Says where a name leads: to an entity, to its present name, or nowhere. */
   async resolve(namespace: string, value: string, options?: CallOptions): Promise<Resolution> {
-    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, "reads", options), answers: [307, 308, 404, 410] });
+    // Pages in a browser cannot read the answer of a redirect. Older servers redirect nevertheless.
+    const headers = { "dibs-redirect": "no" };
+    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, "reads", options), headers, answers: [307, 308, 404, 410] });
   }
 
   /** Shows a name, or nothing if there is none. */
@@ -297,6 +299,11 @@ export class Dibs {
     const query = { bucket, namespace, from: from?.toISOString(), to: to?.toISOString() };
     return this.#http.call({ path: "/v1/stats/activity", query, repeatable: true, ...(signal && { signal }) });
   }
+}
+
+/** A request that can be repeated. The token of an object literal may be undefined. */
+function withToken<T extends WithToken>(request: T): T & { token: string } {
+  return { ...request, token: request.token ?? newToken() };
 }
 
 /** A token for a hold: random, and a secret. Choose it before the call to be able to repeat it from another process. */

@@ -70,3 +70,19 @@ test("messages in pieces", async () => {
     assert.deepEqual(found, [{ id: "1", data: '{"a":\n"ü"}' }, { id: "2", data: "" }, { id: "3", data: "x" }], `pieces of ${size}`);
   }
 });
+
+test("an error of a gateway in JSON does not end a watch", async () => {
+  const namespace = fresh().replaceAll("-", "");
+  await new Dibs(real.url).reserve({ namespace, value: "a" });
+  let calls = 0;
+  const dibs = new Dibs({
+    url: real.url,
+    fetch: async (url, init) => (calls++ < 2 ? new Response('{"message": "Bad gateway"}', { status: 502, headers: { "content-type": "application/json" } }) : fetch(url, init)),
+  });
+  for await (const event of dibs.watch({ namespace })) {
+    assert.equal(event.canonical, "a");
+    break;
+  }
+  const page = new Dibs({ url: real.url, fetch: async () => new Response("<html>", { headers: { "content-type": "text/html" } }) });
+  await assert.rejects(async () => { for await (const event of page.watch({})) assert.fail(String(event)); }, /not one of a registry/);
+});
