@@ -591,6 +591,12 @@ class Async(unittest.IsolatedAsyncioTestCase):
             async with client.hold_all([{"namespace": "slug", "value": value + "-2"}]):
                 raise RuntimeError("declined")
         self.assertTrue((await client.check("slug", value + "-2")).available)
+        with self.assertRaisesRegex(HoldError, "neither confirm_for nor release"):
+            async with client.hold("slug", value + "-3"):
+                pass
+        async with client.hold("slug", value + "-4") as hold:
+            hold.release()
+        self.assertEqual([(await client.check("slug", value + end)).available for end in ("-3", "-4")], [False, True])
         with self.assertRaises(DibsError):
             await client.reserve("slug", value)
         holds = await asyncio.gather(*(client.reserve("slug", fresh()) for _ in range(20)))

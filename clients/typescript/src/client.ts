@@ -225,9 +225,7 @@ export class Dibs {
 
   /** The same for up to 100 values. */
   async checkAll(namespace: string, values: string[], options?: CallOptions & { suggest?: number; parts?: string[]; entity?: Owner }): Promise<Availability[]> {
-    const { signal, ...rest } = options ?? {};
-    const answer = await this.#http.call<{ results: Availability[] }>(post("/v1/check", { namespace, values, ...rest }, "reads", signal && { signal }));
-    return answer.results;
+    return (await this.#ask<{ results: Availability[] }>("/v1/check", { namespace, values }, options)).results;
   }
 
   /** Says where a name leads: to an entity, to its present name, or nowhere. */
@@ -239,12 +237,12 @@ export class Dibs {
 
   /** Shows a name, or nothing if there is none. */
   async name(namespace: string, value: string, options?: CallOptions): Promise<Name | undefined> {
-    return orNothing(this.#http.call<Name>(post("/v1/names/lookup", { namespace, value }, "reads", options)));
+    return orNothing(this.#ask<Name>("/v1/names/lookup", { namespace, value }, options));
   }
 
   /** Shows a reservation, without its token, or nothing if there is none. */
   async reservation(reservationId: string, options?: CallOptions): Promise<Name | undefined> {
-    return orNothing(this.#http.call<Name>({ ...options, path: `/v1/reservations/${part(reservationId)}`, repeatable: true }));
+    return orNothing(this.#get<Name>(`/v1/reservations/${part(reservationId)}`, options));
   }
 
   /** Shows an entity with its names, or nothing if it never had one. */
@@ -254,26 +252,23 @@ export class Dibs {
 
   /** Lists names, in pages. */
   async list(options?: ListOptions): Promise<api.NamesPage> {
-    const { signal, ...query } = options ?? {};
-    return this.#http.call({ path: "/v1/names", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/names", options);
   }
 
   /** The events of a name, oldest first: the last 1,000, or those before the cursor of another page. */
   async history(namespace: string, value: string, options?: CallOptions & { limit?: number; cursor?: string }): Promise<api.History> {
-    const { signal, ...rest } = options ?? {};
-    return this.#http.call(post("/v1/names/history", { namespace, value, ...rest }, "reads", signal && { signal }));
+    return this.#ask("/v1/names/history", { namespace, value }, options);
   }
 
   /** Says who had a name at a time. */
   async whoHeld(namespace: string, value: string, at: Date, options?: CallOptions): Promise<api.Holder> {
-    const answer = await this.#http.call<{ holder: api.Holder }>(post("/v1/names/history", { namespace, value, at: at.toISOString() }, "reads", options));
+    const answer = await this.#ask<{ holder: api.Holder }>("/v1/names/history", { namespace, value, at: at.toISOString() }, options);
     return answer.holder;
   }
 
   /** A page of the feed. */
   async events(options?: CallOptions & { after?: string; limit?: number; namespace?: string }): Promise<api.EventsPage> {
-    const { signal, ...query } = options ?? {};
-    return this.#http.call({ path: "/v1/events", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/events", options);
   }
 
   /** Events as they happen: `for await (const event of dibs.watch({ after: "latest" })) …`. It goes on after interruptions. */
@@ -283,21 +278,29 @@ export class Dibs {
 
   /** Counts names by namespace and state. */
   async stats(options?: CallOptions): Promise<api.Stats> {
-    return this.#http.call({ ...options, path: "/v1/stats", repeatable: true });
+    return this.#get("/v1/stats", options);
   }
 
   /** Counts refused attempts by namespace, reason and hour. */
   async conflicts(options?: CallOptions & { namespace?: string; from?: Date; to?: Date }): Promise<api.Conflicts> {
-    const { signal, namespace, from, to } = options ?? {};
-    const query = { namespace, from: from?.toISOString(), to: to?.toISOString() };
-    return this.#http.call({ path: "/v1/stats/conflicts", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/stats/conflicts", options);
   }
 
   /** Counts what happened by namespace: per minute of the last hour, or per hour of the last week. */
   async activity(options?: CallOptions & { bucket?: "minute" | "hour"; namespace?: string; from?: Date; to?: Date }): Promise<api.Activity> {
-    const { signal, bucket, namespace, from, to } = options ?? {};
-    const query = { bucket, namespace, from: from?.toISOString(), to: to?.toISOString() };
-    return this.#http.call({ path: "/v1/stats/activity", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/stats/activity", options);
+  }
+
+  /** Reads with a GET. The options, but for the signal, are its query. */
+  #get<T>(path: string, options?: CallOptions): Promise<T> {
+    const { signal, ...query } = options ?? {};
+    return this.#http.call({ path, query, repeatable: true, ...(signal && { signal }) });
+  }
+
+  /** Reads with a POST. The options, but for the signal, are further members of its body. */
+  #ask<T>(path: string, body: object, options?: CallOptions): Promise<T> {
+    const { signal, ...rest } = options ?? {};
+    return this.#http.call(post(path, { ...body, ...rest }, "reads", signal && { signal }));
   }
 }
 

@@ -21,7 +21,7 @@ export interface CallOptions {
 export interface Call extends CallOptions {
   method?: string;
   path: string;
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Record<string, string | number | boolean | Date | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
   /** Whether the same request again is safe even if the first was done; "reads" if it changes nothing, as every GET. */
@@ -142,7 +142,7 @@ export function problemIn(body: object | undefined): DibsError | undefined {
 
 /** What is wrong with an answer of a proxy, or of another server. */
 export function notOurs(status: number): string {
-  return `the answer is not one of a registry (status ${status}): check the URL`;
+  return status ? `the answer is not one of a registry (status ${status}): check the URL` : "browsers hide redirects: let a server resolve";
 }
 
 /** The object of a JSON text; undefined for any other text. */
@@ -158,7 +158,7 @@ export function parse(text: string): object | undefined {
 function queryOf(query: Call["query"]): string {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
   if (given.length === 0) return "";
-  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return "?" + new URLSearchParams(given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)])).toString();
 }
 
 /** Waits, and reports whether the signal let it. */
