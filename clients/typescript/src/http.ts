@@ -49,7 +49,6 @@ export class Http {
   /** Makes a call and returns the body of its answer. */
   async call<T>(call: Call): Promise<T> {
     const timeoutMs = this.#options.timeoutMs ?? 15_000;
-    const end = Date.now() + timeoutMs;
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = call.signal ? AbortSignal.any([call.signal, deadline]) : deadline;
     let unsure = false; // whether an earlier attempt may have been done
@@ -59,7 +58,7 @@ export class Http {
       unsure ||= attempt.unsure;
       const repeat = attempt.retry && (call.repeatable || !attempt.unsure);
       const wait = Math.max(pause * (0.5 + Math.random()), attempt.afterMs);
-      if (repeat && wait < end - Date.now() && (await sleep(wait, signal))) continue;
+      if (repeat && wait < timeoutMs && (await sleep(wait, signal))) continue;
       const { error } = attempt;
       if (attempt.retry && unsure && error.code !== "OUTCOME_UNKNOWN") throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${error.detail}`, error);
       throw attempt.retry && !error.status ? failure("UNAVAILABLE", `nothing happened: ${error.detail}`, error.cause) : error;
@@ -123,26 +122,25 @@ function read<T>(call: Call, response: Response, text: string, reads: boolean): 
   if (body && (response.ok || (call.answers?.includes(status) && "outcome" in body))) return { answer: body as T };
   const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
   const decided = problemIn(body);
-  if (decided && decided.code === "INTERNAL" && !reads) {
-    return { error: failure("OUTCOME_UNKNOWN", `the call may have been done: ${decided.detail}`, decided, status), unsure: true, afterMs, retry: true };
+  if (decided) {
+    const broken = decided.code === "INTERNAL" && !reads; // perhaps after it was done
+    return { error: decided, unsure: broken || decided.code === "OUTCOME_UNKNOWN", afterMs, retry: broken || temporary(decided) };
   }
-  if (decided) return { error: decided, unsure: decided.code === "OUTCOME_UNKNOWN", afterMs, retry: temporary(decided) };
   // Not of the registry: a proxy, or another server.
-  const gateway = [429, 502, 503, 504].includes(status);
+  const gateway = status === 429 || (status > 501 && status < 505);
   const error = failure(gateway ? "UNAVAILABLE" : "INTERNAL", notOurs(status));
   return { error, retry: gateway, unsure: !reads && status !== 429 && (status >= 500 || response.ok), afterMs };
 }
 
 /** The problem of a registry in the body of an answer, or nothing: other servers answer errors in JSON, too. */
 export function problemIn(body: object | undefined): DibsError | undefined {
-  if (!body || !("code" in body && "detail" in body)) return undefined;
-  const problem = body as AnyProblem;
-  return new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") });
+  const problem = body as AnyProblem | undefined;
+  return problem?.code && problem.detail ? new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") }) : undefined;
 }
 
 /** What is wrong with an answer of a proxy, or of another server. */
 export function notOurs(status: number): string {
-  return status ? `the answer is not one of a registry (status ${status}): check the URL` : "browsers hide redirects: let a server resolve";
+  return `the answer is not one of a registry (status ${status}): check the URL`;
 }
 
 /** The object of a JSON text; undefined for any other text. */

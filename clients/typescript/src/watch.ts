@@ -37,8 +37,7 @@ export async function* watch(http: Http, options: WatchOptions): AsyncGenerator<
       if (options.namespace) query.set("namespace", options.namespace);
       if (cursor) query.set("after", cursor);
       const response = await http.open(`/v1/events?${query}`, { accept: "text/event-stream" }, AbortSignal.any([ended, silent.signal]));
-      const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
-      if (!response.ok || !response.body || !isStream) {
+      if (!response.ok || !response.body || !response.headers.get("content-type")?.includes("event-stream")) {
         const problem = await problemOf(response);
         if (problem) throw problem;
       } else {

@@ -109,17 +109,6 @@ test("another server answers", async () => {
   await assert.rejects(dibs.stats(), /check the URL/);
 });
 
-test("a redirect is an answer, and a browser that hides it is told", async () => {
-  const dibs = new Dibs(real.url);
-  const [old, present, entity] = [fresh("old"), fresh("present"), { type: "user", id: fresh() }];
-  await dibs.claim({ namespace: "slug", value: old, entity });
-  await dibs.rename({ namespace: "slug", value: present, entity });
-  const moved = await dibs.resolve("slug", old);
-  assert.deepEqual([moved.outcome, moved.outcome === "moved" && moved.to], ["moved", present]);
-  const hidden = { type: "opaqueredirect", status: 0, ok: false, headers: new Headers(), text: async () => "" } as unknown as Response;
-  await assert.rejects(new Dibs({ url: real.url, fetch: async () => hidden }).resolve("slug", old), /browsers hide redirects/);
-});
-
 test("the caller's signal ends a call", async () => {
   const dibs = new Dibs(real.url);
   await assert.rejects(dibs.stats({ signal: AbortSignal.abort(new Error("enough")) }), /enough/);
