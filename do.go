@@ -31,9 +31,10 @@ const (
 // the hold while fn runs. The context of fn ends early if the hold is lost.
 //
 // An ordinary error of fn means that the entity was not saved: Do releases the hold. After a
-// panic, an error of a context, or one marked with [Unsure] it is unknown: Do leaves the hold
-// for the witness. If fn succeeds and the confirmation fails, Do retries until the hold is over
-// and then returns a [*DoError] with the hold; it does not release it.
+// panic, an error of a context (also the cause that ended fn's own), or one marked with [Unsure]
+// it is unknown: Do leaves the hold for the witness. If fn succeeds and the confirmation fails, Do
+// retries until the hold is over and then returns a [*DoError] with the hold; it does not release
+// it. If the hold could not be extended, each of these errors also says why.
 func (r *Registry) Do(ctx context.Context, reserve Reserve, fn func(ctx context.Context, hold Hold) (Entity, error)) (Name, error) {
 	all := ReserveAll{Reservations: []Reserve{reserve}, Token: reserve.Token}
 	all.Reservations[0].Token = ""
@@ -120,13 +121,18 @@ func unwrapOnly(err error) error {
 func (r *Registry) doHolding(
 	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
 ) ([]Name, error) {
-	entity, holds, err := r.runHolding(ctx, reserve, holds, fn)
+	entity, holds, lost, err := r.runHolding(ctx, reserve, holds, fn)
 	if err == nil {
-		return r.confirmWhileHeld(ctx, holds, entity)
+		names, err := r.confirmWhileHeld(ctx, holds, entity)
+		if err != nil {
+			return nil, &DoError{Holds: holds, Entity: entity, Err: because(err, lost)}
+		}
+		return names, nil
 	}
-	if isUnsure(err) {
-		return nil, &DoError{Holds: holds, Err: err}
+	if isUnsure(err) || lost != nil && errors.Is(err, lost) {
+		return nil, &DoError{Holds: holds, Err: because(err, lost)}
 	}
+	err = because(err, lost)
 	// The caller's context may have ended; the names should still be free at once.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -141,63 +147,83 @@ func isUnsure(err error) bool {
 	return unsure || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// runHolding runs fn while it extends the holds. It returns the holds as last extended.
+// because adds to an error why the first of the holds was lost, unless the error says so itself.
+func because(err, lost error) error {
+	if lost == nil || errors.Is(err, lost) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, lost)
+}
+
+// runHolding runs fn while it extends the holds. It returns the holds as last extended, and why the
+// first of them was lost, if any was.
 func (r *Registry) runHolding(
 	ctx context.Context, reserve ReserveAll, holds []Hold, fn func(context.Context, []Hold) (Entity, error),
-) (Entity, []Hold, error) {
+) (entity Entity, latest []Hold, lost, err error) {
 	fnCtx, cancel := context.WithCancelCause(ctx)
 	// fn may save the entity after the caller's context has ended: hold as long as fn runs.
 	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	latest := slices.Clone(holds)
+	latest = slices.Clone(holds)
 	var keepers sync.WaitGroup
+	var first sync.Once
 	for i := range latest {
-		keepers.Go(func() { r.keepHeld(keepCtx, &latest[i], reserve.Reservations[i].TTL, cancel) })
+		keepers.Go(func() {
+			if cause := r.keepHeld(keepCtx, &latest[i], reserve.Reservations[i].TTL); cause != nil {
+				first.Do(func() { lost = cause })
+				cancel(cause)
+			}
+		})
 	}
 	// These also run when fn panics: the holds then end by themselves.
 	defer cancel(nil)
 	defer keepers.Wait()
 	defer stop()
-	entity, err := fn(fnCtx, holds)
+	entity, err = fn(fnCtx, holds)
 	stop()
 	keepers.Wait()
-	return entity, latest, err
+	return entity, latest, lost, err
 }
 
-// keepHeld extends a hold until the context ends. If the hold is over or lost, it calls lost and
-// returns. It measures the end by this process's clock, from the moment of the request, so that fn
-// does not continue without the name while the engine cannot be reached.
-func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL, lost context.CancelCauseFunc) {
+// keepHeld extends a hold until the context ends. If the hold is over, or Extend is refused, it
+// returns why. It measures the end by this process's clock, from the moment of the request, so that
+// fn does not continue without the name while the engine cannot be reached.
+func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL) error {
+	var failed error // why the last Extend failed
 	over := time.Now().Add(hold.Remaining)
 	if hold.State == Suspect {
 		over = time.Now().Add(suspectGrace)
 	}
 	for left := time.Until(over); left > 0; left = time.Until(over) {
 		if !sleep(ctx, max(left/extendFraction, min(left, minExtendPause))) {
-			return
+			return nil
 		}
 		asked := time.Now()
 		extendCtx, cancel := context.WithDeadline(ctx, over)
 		name, err := r.Extend(extendCtx, Extend{ID: hold.ID, Token: hold.Token, TTL: ttl})
 		cancel()
+		failed = err
 		switch {
 		case ctx.Err() != nil:
-			return
+			return nil
 		case err == nil:
 			hold.Name = name
 			over = asked.Add(name.Remaining)
 		case errors.Is(err, ErrTTLTooLong):
 			// The hold has the policy's maximum length, and cannot be extended.
 			if !sleep(ctx, time.Until(over)) {
-				return
+				return nil
 			}
 		case errors.Is(err, ErrUnavailable), errors.Is(err, ErrOutcomeUnknown):
 			// Retry while there is time.
 		default:
-			lost(fmt.Errorf("the hold is lost: %w", err))
-			return
+			return fmt.Errorf("the hold could not be extended: %w", err)
 		}
 	}
-	lost(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"})
+	expired := &Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"}
+	if failed == nil {
+		return expired
+	}
+	return fmt.Errorf("%w: %w", expired, failed)
 }
 
 // confirmWhileHeld confirms holds for their entity. It retries while the engine fails, until the
@@ -214,7 +240,7 @@ func (r *Registry) confirmWhileHeld(ctx context.Context, holds []Hold, entity En
 		}
 		retry := errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
 		if !retry || !sleep(ctx, pause) {
-			return nil, &DoError{Holds: holds, Entity: entity, Err: err}
+			return nil, err
 		}
 	}
 }

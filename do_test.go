@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -349,5 +350,67 @@ func TestDoContinuesWithASuspect(t *testing.T) {
 				t.Errorf("with MaxHold %v: %d commits", maxHold, n)
 			}
 		})
+	}
+}
+
+// holdsWithoutExtend are the rights of a key that may reserve, confirm and release.
+type holdsWithoutExtend struct{}
+
+func (holdsWithoutExtend) Allow(command dibs.Command, _ string) bool {
+	_, extends := command.(dibs.Extend)
+	return !extends
+}
+
+func (holdsWithoutExtend) RightsIn(string) dibs.Rights { return 0 }
+
+// The refusal of an Extend is part of the error, however fn reacts to the end of its context. The hold
+// is not released: it still has time, and fn may have saved the entity when its context ended.
+func TestDoReportsARefusedExtend(t *testing.T) {
+	t.Parallel()
+	for name, fn := range map[string]func(ctx context.Context) (dibs.Entity, error){
+		"fn returns the error of its context": func(ctx context.Context) (dibs.Entity, error) {
+			<-ctx.Done()
+			return dibs.Entity{}, ctx.Err()
+		},
+		"fn returns the cause": func(ctx context.Context) (dibs.Entity, error) {
+			<-ctx.Done()
+			return dibs.Entity{}, context.Cause(ctx)
+		},
+		"fn saves too late": func(context.Context) (dibs.Entity, error) {
+			time.Sleep(2 * time.Minute)
+			return coretest.Wedding, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				reg := coretest.OpenMem(t, dibs.Config{})
+				shop := reg.As(dibs.Principal{Name: "shop", Grants: holdsWithoutExtend{}})
+				_, err := shop.Do(t.Context(), aliceBob, func(ctx context.Context, _ dibs.Hold) (dibs.Entity, error) {
+					time.Sleep(time.Second)
+					return fn(ctx)
+				})
+				left, ok := errors.AsType[*dibs.DoError](err)
+				if !ok || len(left.Holds) != 1 || !strings.Contains(err.Error(), "the hold could not be extended: ") || !errors.Is(err, dibs.ErrNotFound) {
+					t.Fatalf("Do = %v, want a DoError with the refusal of the Extend", err)
+				}
+				if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held && left.Entity.IsZero() {
+					t.Errorf("the name is %s, want held", got)
+				}
+			})
+		})
+	}
+}
+
+// A function that returns no entity, and no error, loses no name.
+func TestDoWithoutAnEntity(t *testing.T) {
+	t.Parallel()
+	reg := coretest.OpenMem(t, dibs.Config{})
+	_, err := reg.Do(t.Context(), aliceBob, func(context.Context, dibs.Hold) (dibs.Entity, error) { return dibs.Entity{}, nil })
+	if _, ok := errors.AsType[*dibs.DoError](err); !ok || !errors.Is(err, dibs.ErrInvalidEntity) {
+		t.Fatalf("Do = %v, want a DoError", err)
+	}
+	if got := coretest.StateOf(t, reg, "alice-bob"); got != dibs.Held {
+		t.Fatalf("the name is %s, want held", got)
 	}
 }

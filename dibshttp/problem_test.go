@@ -156,3 +156,36 @@ func TestWriteProblemOfOtherErrors(t *testing.T) {
 		}
 	}
 }
+
+// The answer to a visitor says nothing about a taken email, wherever it is in the request.
+func TestHideTaken(t *testing.T) {
+	t.Parallel()
+	reg, _ := newRegistry(t)
+	for namespace, value := range map[string]string{"email": "ann@example.com", "username": "ann"} {
+		if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: namespace, Value: value, Entity: dibs.Entity{Type: "account", ID: "1"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusal := func(email, username string) error {
+		_, err := reg.ReserveAll(t.Context(), dibs.ReserveAll{Reservations: []dibs.Reserve{
+			{Namespace: "email", Value: email}, {Namespace: "username", Value: username},
+		}})
+		return err
+	}
+	_, alone := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "email", Value: "ann@example.com"})
+	for what, err := range map[string]error{"alone": alone, "beside a free name": refusal("ann@example.com", "bob"), "no error": nil} {
+		if got := dibshttp.HideTaken(err, "email"); got != nil {
+			t.Errorf("%s: %v is left", what, got)
+		}
+	}
+	got := written(dibshttp.HideTaken(refusal("ann@example.com", "ann"), "email"))
+	if got.status != http.StatusConflict || strings.Contains(got.body, "email") || strings.Contains(got.body, "ann@") || !strings.Contains(got.body, `"field":"username"`) {
+		t.Errorf("beside a taken name: %d %s", got.status, got.body)
+	}
+	other := errors.New("other")
+	for what, err := range map[string]error{"an invalid email": refusal("no email", "bob"), "another field": refusal("bob@example.com", "ann"), "no refusal": other} {
+		if got := dibshttp.HideTaken(err, "email"); !errors.Is(got, err) {
+			t.Errorf("%s: %v became %v", what, err, got)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func TestAdopting(t *testing.T) {
 	page := readMarked(t, "docs/adopting.md")
 	t.Run("ways", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *shell){
-			"rails": moveFromRails, "django": moveFromDjango, "mysql": moveFromMySQL, "redis": moveFromRedis,
+			"rails": moveFromRails, "django": moveFromDjango, "postgres": moveFromPostgreSQL, "mysql": moveFromMySQL, "redis": moveFromRedis,
 		} {
 			t.Run(name, func(t *testing.T) {
 				s := newShell(t, page.in(t))
@@ -37,6 +37,9 @@ func TestAdopting(t *testing.T) {
 			})
 		}
 	})
+	for _, file := range []string{"write_both.py", "write_both.ts"} {
+		page.block("file: " + file) // the tests of the clients run it
+	}
 	page.mustUse("")
 }
 
@@ -52,6 +55,13 @@ func (s *shell) exec(db *sql.DB, statements ...string) {
 				s.Fatalf("%s: %v", statement, err)
 			}
 		}
+	}
+}
+
+func (s *shell) writeFile(name, text string) {
+	s.Helper()
+	if err := os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600); err != nil {
+		s.Fatal(err)
 	}
 }
 
@@ -88,9 +98,7 @@ func moveFromRails(t *testing.T, s *shell) {
 		INSERT INTO friendly_id_slugs (slug, sluggable_id, sluggable_type, created_at) VALUES
 			('hello', 1, 'Post', '2020-01-01'), ('hello-world', 1, 'Post', '2020-05-01'), ('tea', 2, 'Post', '2020-02-01'), ('green-tea', 2, 'Post', '2020-06-01'),
 			('hello', 1, 'Comment', '2020-01-01')`)
-	if err := os.WriteFile(filepath.Join(s.folder, "posts.sql"), []byte(s.block("file: posts.sql")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s.writeFile("posts.sql", s.block("file: posts.sql"))
 	s.run("rails dry run")
 	s.run("rails import")
 	s.mustResolve("slug", map[string]string{
@@ -120,6 +128,19 @@ func moveFromDjango(t *testing.T, s *shell) {
 	s.run("django dry run")
 	s.run("django import")
 	s.mustResolve("slug", map[string]string{"tea-time": "active product/1", "tea-time-2": "active product/3", "cup": "active product/2"})
+}
+
+func moveFromPostgreSQL(t *testing.T, s *shell) {
+	t.Helper()
+	database := pgtest.Shared(t).NewDatabase(t)
+	s.env = append(s.env, "DATABASE="+database)
+	s.exec(s.open(sqlsource.Open(database)), s.block("sql: postgres"), `
+		INSERT INTO users (username, created_at, deleted_at) VALUES ('Ann', '2020-01-01', NULL), ('bob', '2020-01-02', NULL), ('rosa', '2020-01-03', '2022-01-01');
+		INSERT INTO old_usernames VALUES ('annie', 1, '2021-01-01'), ('BOB', 1, '2020-01-01')`)
+	s.writeFile("users.sql", s.block("file: users.sql"))
+	s.run("postgres dry run")
+	s.run("postgres import")
+	s.mustResolve("username", map[string]string{"ann": "active user/1", "annie": "alias user/1", "bob": "active user/2", "rosa": "active user/3"})
 }
 
 func moveFromMySQL(t *testing.T, s *shell) {

@@ -23,11 +23,13 @@ import random
 import re
 import secrets
 import select
+import socket
 import ssl
 import threading
 import time
 import typing
 import urllib.parse
+import warnings
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union
 
 __all__ = [
@@ -381,17 +383,22 @@ class Unsure(Exception):
 
 
 class HoldError(Exception):
-    """A hold that was left behind, with its token: its block was unsure, or its entity is saved and the name is not confirmed."""
+    """A hold that was left behind, with its token: its block was unsure, or its entity is saved and the name is not confirmed.
 
-    def __init__(self, holds: List[Hold], entity: Optional[Entity], cause: BaseException) -> None:
+    ``lost`` is why the hold could not be extended, if that is why: FORBIDDEN, for example, if the key lacks the right ``extend``.
+    """
+
+    def __init__(self, holds: List[Hold], entity: Optional[Entity], cause: object, lost: Optional[Exception] = None) -> None:
         keys = ", ".join(h.key for h in holds)
+        why = f"{cause}; the hold could not be extended: {lost}" if lost else str(cause)
         super().__init__(
-            f"{entity.type}/{entity.id} was saved, but {keys} is not confirmed: {cause}"
+            f"{entity.type}/{entity.id} was saved, but {keys} is not confirmed: {why}"
             if entity
-            else f"{keys} stays held, because it is unknown whether its entity was saved: {cause}"
+            else f"{keys} stays held, because it is unknown whether its entity was saved: {why}"
         )
         self.holds = holds
         self.entity = entity
+        self.lost = lost
 
 
 # JSON, both ways.
@@ -459,6 +466,15 @@ _ALONE = re.compile(r"^1 of 1 refused, none was done; number 1: ")  # says nothi
 _TRY_AGAIN = ("UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS")
 
 
+def _is_readable(sock: socket.socket) -> bool:
+    """Reports whether there is something to read, or the end. select() cannot do it for more than 1,024 files."""
+    if not hasattr(select, "poll"):  # Windows, where select() has no such limit
+        return bool(select.select([sock], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 class _Http:
     """Sends requests over a connection for each thread, and repeats those that may be repeated."""
 
@@ -491,13 +507,15 @@ class _Http:
         repeatable: bool = False,
         reads: bool = False,
         answers: Sequence[int] = (),
+        timeout: Optional[float] = None,
     ) -> Any:
         """Makes a call and returns the JSON of its answer. What only reads is repeatable."""
         reads = reads or method == "GET"
         repeatable = repeatable or reads
         given = {_camel(k): str(_plain(v)) for k, v in (query or {}).items() if v is not None}
         target = self.base + path + ("?" + urllib.parse.urlencode(given) if given else "")
-        deadline, pause, maybe = time.monotonic() + self.timeout, _FIRST_PAUSE, False
+        deadline = time.monotonic() + min(self.timeout, self.timeout if timeout is None else timeout)
+        pause, maybe = _FIRST_PAUSE, False
         while True:
             after, sent = 0.0, False
             try:
@@ -529,7 +547,7 @@ class _Http:
         """Returns the open connection of this thread. If it raises, nothing was sent."""
         left = max(0.001, deadline - time.monotonic())
         connection = getattr(self.local, "connection", None)
-        if connection is not None and connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+        if connection is not None and connection.sock is not None and _is_readable(connection.sock):
             self.drop()  # the server has closed it: nothing else comes before a request
             connection = None
         if connection is None:
@@ -565,6 +583,9 @@ class _Http:
         after = float(headers.get("Retry-After") or 0) if (headers.get("Retry-After") or "0").isdigit() else 0.0
         if isinstance(body, dict) and "code" in body and "detail" in body:
             body["detail"] = _ALONE.sub("", body["detail"])
+            if body["code"] == "INTERNAL" and not reads:
+                unknown = DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {body['detail']}", status)
+                return unknown, True, after
             return DibsError(body["code"], body["detail"], status, body), body["code"] == "OUTCOME_UNKNOWN", after
         gateway = status in (429, 502, 503, 504)
         error = DibsError(
@@ -683,7 +704,9 @@ class Dibs:
         """Holds a name for the block of a ``with`` statement, and extends it meanwhile.
 
         The block calls ``confirm_for``, and the name is confirmed when the block is over. If the block
-        raises, or does not call it, the hold is released; if it raises :class:`Unsure`, the hold stays.
+        raises, or calls ``release``, the hold is released; if it raises :class:`Unsure`, the hold stays.
+        A block that does none of these raises :class:`HoldError`, and the hold stays. To extend, the
+        key needs the right ``extend``.
         """
         return Holding(self, [{"namespace": namespace, "value": value, "ttl_ms": ttl_ms, **options}])
 
@@ -743,7 +766,7 @@ class Dibs:
 
     def apply(self, commands: Sequence[Dict[str, Any]], *, dry_run: bool = False) -> List[Result]:
         """Applies up to 32 commands, all of them or none: dicts with ``op`` and the command's parameters, in snake case."""
-        sent = [_body(**({"token": new_token(), **c} if c["op"].startswith("reserve") else c)) for c in commands]
+        sent = [_body(**({**c, "token": c.get("token") or new_token()} if c["op"].startswith("reserve") else c)) for c in commands]
         fenced = all(c["op"] in ("reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release") for c in sent)
         return _read_list(Result, self._post("/v1/apply", {"dryRun": dry_run, "commands": sent}, repeatable=fenced, reads=dry_run)["results"])
 
@@ -907,11 +930,21 @@ class Dibs:
         query = {"namespace": namespace, "bucket": bucket, "from_": from_, "to": to}
         return _read(Activity, self._http.call("GET", "/v1/stats/activity", query=query))
 
-    def _post(self, path: str, body: Any, *, repeatable: bool = False, reads: bool = False, answers: Sequence[int] = ()) -> Any:
-        return self._http.call("POST", path, body, repeatable=repeatable, reads=reads, answers=answers)
+    def _post(
+        self,
+        path: str,
+        body: Any,
+        *,
+        repeatable: bool = False,
+        reads: bool = False,
+        answers: Sequence[int] = (),
+        timeout: Optional[float] = None,
+    ) -> Any:
+        return self._http.call("POST", path, body, repeatable=repeatable, reads=reads, answers=answers, timeout=timeout)
 
-    def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any]) -> Name:
-        return _read(Name, self._post(f"/v1/reservations/{_part(reservation_id)}/{verb}", body, repeatable=True))
+    def _on_reservation(self, reservation_id: str, verb: str, body: Dict[str, Any], timeout: Optional[float] = None) -> Name:
+        path = f"/v1/reservations/{_part(reservation_id)}/{verb}"
+        return _read(Name, self._post(path, body, repeatable=True, timeout=timeout))
 
 
 def _entity_path(entity: Entity) -> str:
@@ -949,6 +982,11 @@ class Holding:
         self.names: List[Name] = []
         #: Set when a hold is lost: the block should end.
         self.lost = threading.Event()
+        #: Why: what the last attempt to extend it was answered.
+        self.lost_because: Optional[Exception] = None
+        self._unwanted = False
+        self._lock = threading.Lock()
+        self._entered = self._left_early = False  # for asyncio
 
     def __repr__(self) -> str:
         def shown(name: Name) -> str:
@@ -964,16 +1002,18 @@ class Holding:
 
     def confirm_for(self, type: str, id: str) -> None:
         """Says which entity gets the names, once it is saved. They are confirmed at the end of the block."""
-        self._entity = Entity(type, id)
+        self._entity, self._unwanted = Entity(type, id), False
+
+    def release(self) -> None:
+        """Says that nothing was saved and the names are not wanted. They are released at the end of the block."""
+        self._entity, self._unwanted = None, True
 
     def __enter__(self) -> "Holding":
         asked = time.monotonic()
-        try:
+        if len(self._reservations) == 1:  # a refusal has suggestions then
+            self.holds = [self._dibs.reserve(**self._reservations[0], token=self._token)]
+        else:
             self.holds = self._dibs.reserve_all(self._reservations, token=self._token)
-        except DibsError as error:
-            if len(self._reservations) == 1 and error.code == "NAME_TAKEN" and not error.suggestions:
-                self._dibs.reserve(**self._reservations[0])  # raises the same, with suggestions
-            raise
         self._note(self.holds)
         for hold, reservation in zip(self.holds, self._reservations):
             self._left[hold.reservation_id] = asked + (hold.remaining_ms or 0) / 1000
@@ -982,42 +1022,78 @@ class Holding:
             self._keepers.append(keeper)
         return self
 
+    def _enter(self) -> None:
+        """Enters the block, for a caller that may be gone by then."""
+        self.__enter__()
+        with self._lock:
+            self._entered = True
+            if not self._left_early:
+                return
+        self._abandon()
+
+    def _leave(self) -> None:
+        """Says that the caller is gone: the block never begins."""
+        with self._lock:
+            self._left_early = True
+            if not self._entered:
+                return  # _enter finds out
+        threading.Thread(target=self._abandon, daemon=True).start()
+
+    def _abandon(self) -> None:
+        self._done.set()
+        with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
+            self._dibs.release_all(self.holds)
+
     def __exit__(self, kind: Any, error: Optional[BaseException], trace: Any) -> None:
         self._done.set()
         for keeper in self._keepers:
             keeper.join()
-        if error is None and self._entity is not None:
-            self.names = self._confirm(self._entity)
-            self._note(self.names)
-        elif error is None or (isinstance(error, Exception) and not isinstance(error, Unsure)):
+        if isinstance(error, Unsure):
+            raise HoldError(self.holds, None, error, self.lost_because) from error
+        if self._unwanted or isinstance(error, Exception):
             with contextlib.suppress(DibsError):  # otherwise the names are free when their time is over
                 self._note(self._dibs.release_all(self.holds))
-        elif isinstance(error, Unsure):
-            raise HoldError(self.holds, None, error) from error
+        elif error is None and self._entity is None:
+            why = "the block called neither confirm_for nor release"
+            raise HoldError(self.holds, None, why, self.lost_because) from self.lost_because
+        elif error is None and self._entity is not None:
+            self.names = self._confirm(self._entity)
+            self._note(self.names)
 
     def _note(self, names: Sequence[Name]) -> None:
         self._latest.update((name.reservation_id, name) for name in names)
 
     def _keep(self, hold: Hold, ttl_ms: Optional[int]) -> None:
-        """Extends a hold after a third of its time, again and again."""
+        """Extends a hold after a third of its time, again and again, and says so if it is lost."""
+        why: Exception = TimeoutError("the hold is over: it could not be extended in time")
         while True:
             left = self._left[hold.reservation_id] - time.monotonic()
             if left <= 0:
-                self.lost.set()
-                return
+                return self._lose(why)
             if self._done.wait(max(left / 3, 0.02)):
                 return
             asked = time.monotonic()
             try:
-                name = self._dibs.extend(hold.reservation_id, hold.token, ttl_ms=ttl_ms)
+                body = _body(token=hold.token, ttl_ms=ttl_ms)
+                left = self._left[hold.reservation_id] - asked
+                name = self._dibs._on_reservation(hold.reservation_id, "extend", body, timeout=max(left, 0.001))
                 self._left[hold.reservation_id] = asked + (name.remaining_ms or 0) / 1000
                 self._note([name])
             except DibsError as error:
+                why = error
                 if error.code == "TTL_TOO_LONG":  # it has the policy's longest time
                     self._done.wait(max(0.0, self._left[hold.reservation_id] - time.monotonic()))
                 elif error.code not in _TRY_AGAIN:
-                    self.lost.set()
-                    return
+                    return self._lose(error)
+            except Exception as error:  # of the function that returns the key: the thread would end silently
+                return self._lose(error)
+
+    def _lose(self, why: Exception) -> None:
+        self.lost_because = self.lost_because or why
+        self.lost.set()
+        if isinstance(why, DibsError) and why.status in (401, 403):
+            # The block cannot be interrupted, and may still end in time: the next one may not.
+            warnings.warn(f"a hold could not be extended: {why}", RuntimeWarning, stacklevel=2)
 
     def _confirm(self, entity: Entity) -> List[Name]:
         """Confirms all names in one step, and tries again until the first hold is over: the entity exists and needs its names."""
@@ -1027,7 +1103,7 @@ class Holding:
                 return self._dibs.confirm_all(self.holds, entity)
             except DibsError as error:
                 if error.code not in _TRY_AGAIN or time.monotonic() + pause > over:
-                    raise HoldError(self.holds, entity, error) from error
+                    raise HoldError(self.holds, entity, error, self.lost_because) from error
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -1274,7 +1350,11 @@ class AsyncDibs:
 
     @contextlib.asynccontextmanager
     async def _holding(self, holding: Holding) -> AsyncIterator[Holding]:
-        await asyncio.to_thread(holding.__enter__)
+        try:
+            await asyncio.to_thread(holding._enter)
+        except asyncio.CancelledError:
+            holding._leave()  # the thread goes on, and would hold the name
+            raise
         try:
             yield holding
         except BaseException as error:

@@ -58,6 +58,25 @@ func TestSignUp(t *testing.T) {
 	})
 }
 
+// The browser does not learn that an email is taken: neither alone nor beside another name.
+func TestTakenEmailIsASecret(t *testing.T) {
+	inEachLanguage(t, options{}, func(t *testing.T, s *shop) {
+		s.want(s.signUp("ann", "ann"), http.StatusOK)
+		form := formOf("bob")
+		form.Set("email", formOf("ann").Get("email"))
+		for username, want := range map[string]int{"bob": http.StatusAccepted, "ann": http.StatusConflict} {
+			form.Set("username", username)
+			got := s.want(s.browse(t.Context(), "bob", http.MethodPost, "/signup", form), want)
+			if strings.Contains(got.text, "email") || strings.Contains(got.text, form.Get("email")) {
+				t.Errorf("the answer tells that the email is taken: %s", got.text)
+			}
+			if want == http.StatusConflict && !slices.Equal(got.fields, []string{"username"}) {
+				t.Errorf("the taken name is not in %s", got.text)
+			}
+		}
+	})
+}
+
 func TestDeclinedCards(t *testing.T) {
 	inEachLanguage(t, options{declines: "100"}, func(t *testing.T, s *shop) {
 		for range 3 {

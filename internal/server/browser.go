@@ -94,7 +94,7 @@ var (
 // page that signs in sends the header itself.
 const (
 	allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
-	allowedHeaders = "Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate"
+	allowedHeaders = "Authorization, Cache-Control, Content-Type, Dibs-Redirect, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate"
 	exposedHeaders = "ETag, Location, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, Dibs-Entity-Type, Dibs-Entity-Id"
 	preflightKept  = "600" // seconds; what is allowed changes only with a restart
 )

@@ -27,12 +27,7 @@ func (s *Server) registerResolve() {
 	register(s, operation(http.MethodPost, "/v1/resolve/{namespace}/{value}", "followResolve", "Follow a redirect of POST /v1/resolve", 307, 308),
 		func(ctx context.Context, in *ByName) (*resolved, error) { return s.resolveInURL(ctx, in, keepMethod) })
 	register(s, operation(http.MethodPost, "/v1/resolve", "lookUpResolve", "Ask where a name leads whose value does not belong in a URL\nFor values that must not end up in logs of URLs, such as emails.", 307, 308),
-		func(ctx context.Context, in *struct{ Body NameInBody }) (*resolved, error) {
-			if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
-				return nil, err
-			}
-			return s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
-		})
+		s.lookUpResolve)
 
 	// Reverse proxies send this call for each request before they let the request through.
 	proxied := s.operation(http.MethodGet, "/v1/resolve", "resolveForwarded", "Ask, as a reverse proxy, where the name in a visitor's URL leads\nFor proxies that ask before they let a request through: nginx with auth_request, Caddy with forward_auth.", tagNames, 404, 410, 422)
@@ -68,6 +63,22 @@ type resolved struct {
 
 func (s *Server) resolveName(ctx context.Context, in *ByName) (*resolved, error) {
 	return s.resolveInURL(ctx, in, func(status int) int { return status })
+}
+
+type lookUpResolveInput struct {
+	Redirect string `header:"Dibs-Redirect" enum:"no" doc:"With \"no\" an old name is answered with 200 in place of a redirect: pages in a browser cannot read the answer of a redirect."`
+	Body     NameInBody
+}
+
+func (s *Server) lookUpResolve(ctx context.Context, in *lookUpResolveInput) (*resolved, error) {
+	if err := s.may(ctx, access.Resolve, in.Body.Namespace); err != nil {
+		return nil, err
+	}
+	out, err := s.resolve(ctx, in.Body.Namespace, in.Body.Value, keepMethod)
+	if err == nil && in.Redirect != "" {
+		out.Status, out.Location = http.StatusOK, ""
+	}
+	return out, err
 }
 
 func (s *Server) resolveInURL(ctx context.Context, in *ByName, redirect func(int) int) (*resolved, error) {

@@ -1,15 +1,20 @@
 import asyncio
+import contextlib
 import datetime
 import inspect
 import itertools
+import json
 import os
 import pathlib
+import resource
+import select
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -230,9 +235,66 @@ class Holds(Case):
         with self.assertRaisesRegex(RuntimeError, "declined"), dibs.hold("slug", value):
             raise RuntimeError("declined")
         self.assertTrue(dibs.check("slug", value).available)
-        with dibs.hold("slug", value):
-            pass  # nothing was saved
+        with dibs.hold("slug", value) as hold:
+            hold.release()  # nothing was saved
         self.assertTrue(dibs.check("slug", value).available)
+
+    def test_a_block_that_says_nothing_loses_no_name(self):
+        def without_an_end(paid):
+            with dibs.hold("slug", value) as hold:
+                if not paid:
+                    return
+                hold.confirm_for("user", value)
+
+        value = fresh()
+        with self.assertRaisesRegex(HoldError, "neither confirm_for nor release") as caught:
+            without_an_end(paid=False)
+        self.assertIsNone(caught.exception.entity)
+        (hold,) = caught.exception.holds
+        self.assertEqual(dibs.name("slug", value).state, "held")
+        self.assertEqual(dibs.confirm(hold.reservation_id, hold.token, Entity("user", value)).state, "active")
+
+    def test_the_last_word_counts(self):
+        kept, given = fresh(), fresh()
+        with dibs.hold("slug", kept) as hold:
+            hold.release()
+            hold.confirm_for("user", kept)
+        with dibs.hold("slug", given) as hold:
+            hold.confirm_for("user", given)
+            hold.release()
+        self.assertEqual([dibs.check("slug", v).available for v in (kept, given)], [False, True])
+
+    def test_a_refused_extend_is_told(self):
+        def refused(status, code):
+            client = Dibs(server.url)
+            attempt = client._http._attempt
+
+            def attempts(connection, method, target, body, headers):
+                if target.endswith("/extend"):
+                    return status, {}, json.dumps({"code": code, "detail": "no right to extend", "status": status}).encode()
+                return attempt(connection, method, target, body, headers)
+
+            client._http._attempt = attempts
+            return client
+
+        for status, code in ((403, "FORBIDDEN"), (401, "UNAUTHORIZED"), (404, "RESERVATION_NOT_FOUND")):
+            with self.subTest(code), warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                value = fresh()
+                with self.assertRaisesRegex(HoldError, f"{code}: no right to extend") as caught:
+                    with refused(status, code).hold("slug", value, ttl_ms=3000) as hold:
+                        self.assertTrue(hold.lost.wait(60))
+                        dibs.release(hold.holds[0].reservation_id, hold.holds[0].token)  # as if its time were over
+                        hold.confirm_for("user", value)
+                self.assertEqual((caught.exception.lost.code, hold.lost_because.code), (code, code))
+                self.assertEqual([str(w.message) for w in warned], [f"a hold could not be extended: {code}: no right to extend"] * (status != 404))
+
+    def test_a_key_that_fails_does_not_end_the_keeper_silently(self):
+        keys = iter([""])  # without keys the server accepts none
+        with self.assertRaises(HoldError) as caught, Dibs(server.url, key=lambda: next(keys)).hold("slug", fresh(), ttl_ms=3000) as hold:
+            self.assertTrue(hold.lost.wait(60))
+            raise Unsure("no key")
+        self.assertIsInstance(caught.exception.lost, StopIteration)
 
     def test_repr(self):
         value = fresh()
@@ -267,6 +329,36 @@ class Holds(Case):
             self.fail("the block runs")
         self.assertEqual((caught.exception.code, bool(caught.exception.suggestions)), ("NAME_TAKEN", True))
 
+    def test_a_taken_name_is_asked_for_once(self):
+        value, client, asked = fresh(), Dibs(server.url), []
+        dibs.reserve("slug", value)
+        attempt = client._http._attempt
+
+        def attempts(*arguments):
+            asked.append(arguments[2])
+            return attempt(*arguments)
+
+        client._http._attempt = attempts
+        with self.assertRaises(DibsError), client.hold("slug", value):
+            self.fail("the block runs")
+        self.assertEqual(len(asked), 1)
+
+    def test_a_server_that_hangs_loses_the_hold_in_time(self):
+        client, hang = Dibs(server.url, timeout=600), threading.Event()
+        self.addCleanup(hang.set)
+        attempt = client._http._attempt
+
+        def attempts(connection, method, target, body, headers):
+            if target.endswith("/extend"):
+                hang.wait(connection.sock.gettimeout())
+                raise TimeoutError("timed out")
+            return attempt(connection, method, target, body, headers)
+
+        client._http._attempt = attempts
+        with self.assertRaises(HoldError), client.hold("slug", fresh(), ttl_ms=1000) as hold:
+            self.assertTrue(hold.lost.wait(60))
+            raise Unsure("the server hangs")
+
     def test_lasts_as_long_as_its_block(self):
         value = fresh()
         with dibs.hold("slug", value, ttl_ms=1000) as hold:
@@ -278,15 +370,14 @@ class Holds(Case):
     def test_a_lost_hold_is_told(self):
         with self.assertRaises(HoldError), dibs.hold("slug", fresh(), ttl_ms=1000) as hold:
             dibs.release(hold.holds[0].reservation_id, hold.holds[0].token)
-            self.assertTrue(hold.lost.wait(5))
+            self.assertTrue(hold.lost.wait(60))
             hold.confirm_for("user", "1")
 
     def test_lost_answers_to_a_confirmation(self):
         proxy = self.proxy()
         behind, value = Dibs(proxy.url, timeout=20), fresh("team")
         with behind.hold_all([{"namespace": n, "value": value, "ttl_ms": 30_000} for n in ("slug", "tenant")]) as hold:
-            proxy.cut = "answers"
-            threading.Timer(0.3, setattr, (proxy, "cut", "nothing")).start()
+            proxy.cut_some("answers", 1)
             hold.confirm_for("team", value)
         self.assertGreater(proxy.cuts, 0)
         self.assertEqual([n.state for n in hold.names], ["active", "active"])
@@ -295,12 +386,12 @@ class Holds(Case):
 class BadDays(Case):
     def test_lost_requests_and_answers(self):
         proxy = self.proxy()
-        behind = Dibs(proxy.url)
+        behind = Dibs(proxy.url, timeout=60)
         for cut in ("requests", "answers"):
-            before, proxy.cut = proxy.cuts, cut
-            threading.Timer(0.2, setattr, (proxy, "cut", "nothing")).start()
+            before = proxy.cuts
+            proxy.cut_some(cut, 2)
             hold = behind.reserve("slug", fresh())
-            self.assertGreater(proxy.cuts, before)
+            self.assertEqual(proxy.cuts, before + 2)
             self.assertEqual(dibs.release(hold.reservation_id, hold.token).status, "released")
 
     def test_no_second_claim(self):
@@ -312,11 +403,22 @@ class BadDays(Case):
     def test_a_server_that_starts_again(self):
         own = Server()
         self.addCleanup(own.stop)
-        client, value = Dibs(own.url), fresh()
+        client, value = Dibs(own.url, timeout=60), fresh()
         client.claim("slug", value, Entity("user", "1"))
         own.kill()
-        threading.Timer(0.3, own.start).start()
+        starting = threading.Thread(target=own.start)
+        connected = client._http._connected
+
+        def refused_once(deadline):
+            try:
+                return connected(deadline)
+            finally:
+                if not starting.ident:
+                    starting.start()
+
+        client._http._connected = refused_once
         self.assertEqual(client.resolve("slug", value).outcome, "active")
+        starting.join()
         client.claim("slug", fresh(), Entity("user", "2"))  # on a connection that the old server had
 
     def test_nothing_listens(self):
@@ -376,6 +478,46 @@ class BadDays(Case):
         self.assertEqual(len(asked), 2)
         self.assertGreaterEqual(asked[1] - asked[0], 1)
 
+    def test_an_internal_error_leaves_a_change_unknown(self):
+        client, asked = Dibs(server.url, timeout=0.3), []
+
+        def broken(*arguments):
+            asked.append(arguments)
+            return 500, {}, b'{"code": "INTERNAL", "detail": "see the log of the server", "status": 500}'
+
+        client._http._attempt = broken
+        self.refused("OUTCOME_UNKNOWN", lambda: client.claim("slug", fresh(), Entity("user", "1")))
+        self.assertEqual(len(asked), 1)
+        self.refused("OUTCOME_UNKNOWN", lambda: client.reserve("slug", fresh()))
+        self.assertGreater(len(asked), 2)
+        self.refused("INTERNAL", client.stats)
+
+    def test_a_token_of_none_is_none(self):
+        client, sent = Dibs(server.url), []
+        attempt = client._http._attempt
+
+        def attempts(connection, method, target, body, headers):
+            sent.append(body)
+            return attempt(connection, method, target, body, headers)
+
+        client._http._attempt = attempts
+        client.apply([{"op": "reserve", "namespace": "slug", "value": fresh(), "token": None}])
+        self.assertEqual(len(sent[0]["commands"][0]["token"]), 40)
+
+    @unittest.skipUnless(hasattr(select, "poll"), "needs more files than this system allows")
+    def test_many_open_files(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY and hard < 2000:
+            self.skipTest("this user may not open as many files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2000, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        client = Dibs(server.url)
+        with contextlib.ExitStack() as files:
+            for _ in range(1100):
+                files.enter_context(open(os.devnull))
+            for _ in range(3):
+                client.stats()
+
     def test_not_a_server(self):
         for url in ("localhost:8080", "ftp://host", ""):
             with self.assertRaisesRegex(ValueError, "not the URL"):
@@ -415,12 +557,20 @@ class Watching(Case):
     def test_latest(self):
         namespace = fresh("later").replace("-", "")
         dibs.reserve(namespace, "before")
-        stop, seen = threading.Event(), []
-        watching = threading.Thread(target=lambda: seen.extend(itertools.islice(dibs.watch(namespace=namespace, after="latest", stop=stop), 1)))
+        client, taken, stop, seen = Dibs(server.url), threading.Event(), threading.Event(), []
+        events = client.events
+
+        def first_page(**query):
+            page = events(**query)
+            taken.set()  # the watch has its cursor
+            return page
+
+        client.events = first_page
+        watching = threading.Thread(target=lambda: seen.extend(itertools.islice(client.watch(namespace=namespace, after="latest", stop=stop), 1)))
         watching.start()
-        time.sleep(0.5)  # the watch takes its cursor
+        self.assertTrue(taken.wait(60))
         dibs.reserve(namespace, "after")
-        watching.join(20)
+        watching.join(60)
         self.assertEqual([e.canonical for e in seen], ["after"])
 
 
@@ -441,10 +591,45 @@ class Async(unittest.IsolatedAsyncioTestCase):
             async with client.hold_all([{"namespace": "slug", "value": value + "-2"}]):
                 raise RuntimeError("declined")
         self.assertTrue((await client.check("slug", value + "-2")).available)
+        with self.assertRaisesRegex(HoldError, "neither confirm_for nor release"):
+            async with client.hold("slug", value + "-3"):
+                pass
+        async with client.hold("slug", value + "-4") as hold:
+            hold.release()
+        self.assertEqual([(await client.check("slug", value + end)).available for end in ("-3", "-4")], [False, True])
         with self.assertRaises(DibsError):
             await client.reserve("slug", value)
         holds = await asyncio.gather(*(client.reserve("slug", fresh()) for _ in range(20)))
         self.assertEqual(len({h.reservation_id for h in holds}), 20)
+
+    async def test_a_cancelled_hold_is_given_up(self):
+        client, value = AsyncDibs(server.url), fresh()
+        reserving, go_on = threading.Event(), threading.Event()
+        reserve = client._dibs.reserve
+
+        def slowly(*arguments, **options):
+            reserving.set()
+            go_on.wait(60)
+            return reserve(*arguments, **options)
+
+        client._dibs.reserve = slowly
+
+        async def sign_up():
+            async with client.hold("slug", value):
+                self.fail("the block runs")
+
+        task = asyncio.ensure_future(sign_up())
+        await asyncio.to_thread(reserving.wait, 60)
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        go_on.set()
+        for _ in range(6000):
+            name = await client.name("slug", value)
+            if name is not None and name.status == "released":
+                break
+            await asyncio.sleep(0.01)
+        self.assertEqual(name.status, "released")
 
     async def test_watch(self):
         client, namespace = AsyncDibs(server.url), fresh("async").replace("-", "")

@@ -10,8 +10,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from calldibs import Dibs, Entity
-from harness import ROOT, Server
+from calldibs import Dibs, DibsError, Entity
+from harness import ROOT, CuttingProxy, Server
 
 
 class EventsPage(unittest.TestCase):
@@ -70,6 +70,47 @@ class MainReadme(unittest.TestCase):
         for line in "slug:erin-frank is theirs", "taken; free are ['erin-frank-2', 'erin-frank-3', 'erin-frank-4']":
             out = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, check=True).stdout
             self.assertEqual(out.strip(), line)
+
+
+class WritingBoth(unittest.TestCase):
+    """The functions on docs/adopting.md, for names that are written to a table, too."""
+
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.stop)
+        self.scope, self.rows = {}, {}
+        exec(re.search(r"<!-- file: write_both.py -->\n```python\n(.*?)```", (ROOT / "docs/adopting.md").read_text(), re.S)[1], self.scope)
+
+    def create(self, dibs, id, username, fails=None):
+        def insert(id, username):
+            if fails:
+                raise fails
+            self.rows[id] = username
+
+        self.scope["create_user"](dibs, insert, id, username)
+
+    def test_both_or_none(self):
+        dibs = Dibs(self.server.url)
+        self.create(dibs, "1", "ann")
+        with self.assertRaisesRegex(DibsError, "NAME_TAKEN"):
+            self.create(dibs, "2", "Ann")
+        with self.assertRaisesRegex(KeyError, "the index refuses"):
+            self.create(dibs, "3", "carla", KeyError("the index refuses"))
+        self.assertTrue(dibs.check("username", "carla").available)
+        with self.assertRaises(ConnectionResetError):
+            self.create(dibs, "4", "dave", ConnectionResetError("no answer to COMMIT"))
+        self.assertEqual((dibs.name("username", "dave").entity, self.rows), (Entity("user", "4"), {"1": "ann"}))
+
+    def test_a_lost_answer_to_the_claim(self):
+        proxy = CuttingProxy(self.server)
+        self.addCleanup(proxy.stop)
+        proxy.cut_some("answers", 2)
+        self.create(Dibs(proxy.url, timeout=60), "1", "ann")
+        self.assertEqual((proxy.cuts, self.rows), (2, {"1": "ann"}))
+        with self.assertRaisesRegex(DibsError, "OUTCOME_UNKNOWN"):
+            proxy.cut_some("answers", 3)
+            self.create(Dibs(proxy.url, timeout=60), "2", "bob")
+        self.assertEqual(self.rows, {"1": "ann"})
 
 
 class Readme(unittest.TestCase):

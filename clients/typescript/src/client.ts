@@ -74,7 +74,7 @@ export class Dibs {
 
   /** Holds a name for a limited time. */
   async reserve(request: ReserveRequest & WithToken, options?: CallOptions): Promise<Hold> {
-    return this.#http.call(post("/v1/reservations", { token: newToken(), ...request }, true, options));
+    return this.#http.call(post("/v1/reservations", withToken(request), true, options));
   }
 
   /** The same, but a taken name is a result and not an error. */
@@ -96,22 +96,23 @@ export class Dibs {
 
   /** Holds the first of several candidates that is available. */
   async reserveFirst(request: Omit<ReserveRequest, "value"> & { values: string[] } & WithToken, options?: CallOptions): Promise<Hold> {
-    return this.#http.call(post("/v1/reservations/first", { token: newToken(), ...request }, true, options));
+    return this.#http.call(post("/v1/reservations/first", withToken(request), true, options));
   }
 
   /** Moves the end of a hold. */
   async extend(request: { reservationId: string; token: string; ttlMs?: number }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("extend", request, true, options);
+    return this.#onReservation(request.reservationId, "extend", { token: request.token, ttlMs: request.ttlMs }, true, options);
   }
 
   /** Makes a held name the name of an entity. */
   async confirm(request: { reservationId: string; token: string; entity: Owner; replace?: boolean; replaces?: string }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("confirm", request, true, options);
+    const { reservationId, token, entity, replace, replaces } = request;
+    return this.#onReservation(reservationId, "confirm", { token, entity, replace, replaces }, true, options);
   }
 
   /** Ends a hold. */
   async release(request: { reservationId: string; token: string }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("release", request, true, options);
+    return this.#onReservation(request.reservationId, "release", { token: request.token }, true, options);
   }
 
   /** Makes the names that {@link reserveAll} held the names of an entity, all of them or none. It is safe to repeat. */
@@ -131,18 +132,19 @@ export class Dibs {
 
   /** Ends a suspect: the operator knows whether its entity exists. */
   async settle(request: { reservationId: string; outcome: "exists" | "absent"; entity?: Owner }, options?: CallOptions): Promise<Name> {
-    return this.#onReservation("settle", request, false, options);
+    return this.#onReservation(request.reservationId, "settle", { outcome: request.outcome, entity: request.entity }, false, options);
   }
 
-  #onReservation(verb: string, request: { reservationId: string }, repeatable: boolean, options?: CallOptions): Promise<Name> {
-    const { reservationId, ...body } = request;
+  /** The body is made member by member: a whole {@link Hold} is accepted as a request, and the server refuses what it does not know. */
+  #onReservation(reservationId: string, verb: string, body: object, repeatable: boolean, options?: CallOptions): Promise<Name> {
     return this.#http.call(post(`/v1/reservations/${part(reservationId)}/${verb}`, body, repeatable, options));
   }
 
   /**
    * Holds a name while `fn` runs, and confirms it for the entity that `fn` returns. If `fn` throws, the hold is released;
    * if it throws {@link Unsure} or an AbortError, the hold stays, and so it does if the confirmation fails: see {@link HoldError}.
-   * The hold is extended while `fn` runs. The signal tells `fn` if the hold is lost.
+   * The hold is extended while `fn` runs, for which the key needs the right `extend`. The signal tells `fn` if the hold is lost;
+   * its reason, such as `FORBIDDEN`, says why. If `fn` throws that reason, as `fetch` does, the hold stays as well.
    */
   async hold(request: ReserveRequest & WithToken, fn: (hold: Hold, signal: AbortSignal) => Promise<Owner>): Promise<Name> {
     const hold = await this.reserve(request);
@@ -211,7 +213,7 @@ export class Dibs {
   async apply(commands: Command[], options?: CallOptions & { dryRun?: boolean }): Promise<api.Applied> {
     const { dryRun = false, ...rest } = options ?? {};
     const fenced = new Set(["reserve", "reserveAll", "reserveFirst", "extend", "confirm", "release"]);
-    const sent = commands.map((c) => (c.op.startsWith("reserve") ? { token: newToken(), ...c } : c));
+    const sent = commands.map((c) => (c.op.startsWith("reserve") ? withToken(c) : c));
     return this.#http.call(post("/v1/apply", { dryRun, commands: sent }, dryRun ? "reads" : sent.every((c) => fenced.has(c.op)), rest));
   }
 
@@ -223,24 +225,24 @@ export class Dibs {
 
   /** The same for up to 100 values. */
   async checkAll(namespace: string, values: string[], options?: CallOptions & { suggest?: number; parts?: string[]; entity?: Owner }): Promise<Availability[]> {
-    const { signal, ...rest } = options ?? {};
-    const answer = await this.#http.call<{ results: Availability[] }>(post("/v1/check", { namespace, values, ...rest }, "reads", signal && { signal }));
-    return answer.results;
+    return (await this.#ask<{ results: Availability[] }>("/v1/check", { namespace, values }, options)).results;
   }
 
   /** Says where a name leads: to an entity, to its present name, or nowhere. */
   async resolve(namespace: string, value: string, options?: CallOptions): Promise<Resolution> {
-    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, "reads", options), answers: [307, 308, 404, 410] });
+    // Pages in a browser cannot read the answer of a redirect. Older servers redirect nevertheless.
+    const headers = { "dibs-redirect": "no" };
+    return this.#http.call({ ...post("/v1/resolve", { namespace, value }, "reads", options), headers, answers: [307, 308, 404, 410] });
   }
 
   /** Shows a name, or nothing if there is none. */
   async name(namespace: string, value: string, options?: CallOptions): Promise<Name | undefined> {
-    return orNothing(this.#http.call<Name>(post("/v1/names/lookup", { namespace, value }, "reads", options)));
+    return orNothing(this.#ask<Name>("/v1/names/lookup", { namespace, value }, options));
   }
 
   /** Shows a reservation, without its token, or nothing if there is none. */
   async reservation(reservationId: string, options?: CallOptions): Promise<Name | undefined> {
-    return orNothing(this.#http.call<Name>({ ...options, path: `/v1/reservations/${part(reservationId)}`, repeatable: true }));
+    return orNothing(this.#get<Name>(`/v1/reservations/${part(reservationId)}`, options));
   }
 
   /** Shows an entity with its names, or nothing if it never had one. */
@@ -250,26 +252,23 @@ export class Dibs {
 
   /** Lists names, in pages. */
   async list(options?: ListOptions): Promise<api.NamesPage> {
-    const { signal, ...query } = options ?? {};
-    return this.#http.call({ path: "/v1/names", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/names", options);
   }
 
   /** The events of a name, oldest first: the last 1,000, or those before the cursor of another page. */
   async history(namespace: string, value: string, options?: CallOptions & { limit?: number; cursor?: string }): Promise<api.History> {
-    const { signal, ...rest } = options ?? {};
-    return this.#http.call(post("/v1/names/history", { namespace, value, ...rest }, "reads", signal && { signal }));
+    return this.#ask("/v1/names/history", { namespace, value }, options);
   }
 
   /** Says who had a name at a time. */
   async whoHeld(namespace: string, value: string, at: Date, options?: CallOptions): Promise<api.Holder> {
-    const answer = await this.#http.call<{ holder: api.Holder }>(post("/v1/names/history", { namespace, value, at: at.toISOString() }, "reads", options));
+    const answer = await this.#ask<{ holder: api.Holder }>("/v1/names/history", { namespace, value, at: at.toISOString() }, options);
     return answer.holder;
   }
 
   /** A page of the feed. */
   async events(options?: CallOptions & { after?: string; limit?: number; namespace?: string }): Promise<api.EventsPage> {
-    const { signal, ...query } = options ?? {};
-    return this.#http.call({ path: "/v1/events", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/events", options);
   }
 
   /** Events as they happen: `for await (const event of dibs.watch({ after: "latest" })) …`. It goes on after interruptions. */
@@ -279,22 +278,35 @@ export class Dibs {
 
   /** Counts names by namespace and state. */
   async stats(options?: CallOptions): Promise<api.Stats> {
-    return this.#http.call({ ...options, path: "/v1/stats", repeatable: true });
+    return this.#get("/v1/stats", options);
   }
 
   /** Counts refused attempts by namespace, reason and hour. */
   async conflicts(options?: CallOptions & { namespace?: string; from?: Date; to?: Date }): Promise<api.Conflicts> {
-    const { signal, namespace, from, to } = options ?? {};
-    const query = { namespace, from: from?.toISOString(), to: to?.toISOString() };
-    return this.#http.call({ path: "/v1/stats/conflicts", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/stats/conflicts", options);
   }
 
   /** Counts what happened by namespace: per minute of the last hour, or per hour of the last week. */
   async activity(options?: CallOptions & { bucket?: "minute" | "hour"; namespace?: string; from?: Date; to?: Date }): Promise<api.Activity> {
-    const { signal, bucket, namespace, from, to } = options ?? {};
-    const query = { bucket, namespace, from: from?.toISOString(), to: to?.toISOString() };
-    return this.#http.call({ path: "/v1/stats/activity", query, repeatable: true, ...(signal && { signal }) });
+    return this.#get("/v1/stats/activity", options);
   }
+
+  /** Reads with a GET. The options, but for the signal, are its query. */
+  #get<T>(path: string, options?: CallOptions): Promise<T> {
+    const { signal, ...query } = options ?? {};
+    return this.#http.call({ path, query, repeatable: true, ...(signal && { signal }) });
+  }
+
+  /** Reads with a POST. The options, but for the signal, are further members of its body. */
+  #ask<T>(path: string, body: object, options?: CallOptions): Promise<T> {
+    const { signal, ...rest } = options ?? {};
+    return this.#http.call(post(path, { ...body, ...rest }, "reads", signal && { signal }));
+  }
+}
+
+/** A request that can be repeated. The token of an object literal may be undefined. */
+function withToken<T extends WithToken>(request: T): T & { token: string } {
+  return { ...request, token: request.token ?? newToken() };
 }
 
 /** A token for a hold: random, and a secret. Choose it before the call to be able to repeat it from another process. */

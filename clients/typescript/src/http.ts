@@ -21,7 +21,7 @@ export interface CallOptions {
 export interface Call extends CallOptions {
   method?: string;
   path: string;
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Record<string, string | number | boolean | Date | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
   /** Whether the same request again is safe even if the first was done; "reads" if it changes nothing, as every GET. */
@@ -48,7 +48,8 @@ export class Http {
 
   /** Makes a call and returns the body of its answer. */
   async call<T>(call: Call): Promise<T> {
-    const deadline = AbortSignal.timeout(this.#options.timeoutMs ?? 15_000);
+    const timeoutMs = this.#options.timeoutMs ?? 15_000;
+    const deadline = AbortSignal.timeout(timeoutMs);
     const signal = call.signal ? AbortSignal.any([call.signal, deadline]) : deadline;
     let unsure = false; // whether an earlier attempt may have been done
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
@@ -56,7 +57,8 @@ export class Http {
       if ("answer" in attempt) return attempt.answer;
       unsure ||= attempt.unsure;
       const repeat = attempt.retry && (call.repeatable || !attempt.unsure);
-      if (repeat && (await sleep(Math.max(pause * (0.5 + Math.random()), attempt.afterMs), signal))) continue;
+      const wait = Math.max(pause * (0.5 + Math.random()), attempt.afterMs);
+      if (repeat && wait < timeoutMs && (await sleep(wait, signal))) continue;
       const { error } = attempt;
       if (attempt.retry && unsure && error.code !== "OUTCOME_UNKNOWN") throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${error.detail}`, error);
       throw attempt.retry && !error.status ? failure("UNAVAILABLE", `nothing happened: ${error.detail}`, error.cause) : error;
@@ -119,15 +121,21 @@ function read<T>(call: Call, response: Response, text: string, reads: boolean): 
   const body = parse(text);
   if (body && (response.ok || (call.answers?.includes(status) && "outcome" in body))) return { answer: body as T };
   const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
-  if (body && "code" in body && "detail" in body) {
-    const problem = body as AnyProblem;
-    const error = new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") });
-    return { error, unsure: error.code === "OUTCOME_UNKNOWN", afterMs, retry: temporary(error) };
+  const decided = problemIn(body);
+  if (decided) {
+    const broken = decided.code === "INTERNAL" && !reads; // perhaps after it was done
+    return { error: decided, unsure: broken || decided.code === "OUTCOME_UNKNOWN", afterMs, retry: broken || temporary(decided) };
   }
   // Not of the registry: a proxy, or another server.
-  const gateway = [429, 502, 503, 504].includes(status);
+  const gateway = status === 429 || (status > 501 && status < 505);
   const error = failure(gateway ? "UNAVAILABLE" : "INTERNAL", notOurs(status));
   return { error, retry: gateway, unsure: !reads && status !== 429 && (status >= 500 || response.ok), afterMs };
+}
+
+/** The problem of a registry in the body of an answer, or nothing: other servers answer errors in JSON, too. */
+export function problemIn(body: object | undefined): DibsError | undefined {
+  const problem = body as AnyProblem | undefined;
+  return problem?.code && problem.detail ? new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") }) : undefined;
 }
 
 /** What is wrong with an answer of a proxy, or of another server. */
@@ -136,7 +144,7 @@ export function notOurs(status: number): string {
 }
 
 /** The object of a JSON text; undefined for any other text. */
-function parse(text: string): object | undefined {
+export function parse(text: string): object | undefined {
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === "object" && body !== null ? body : undefined;
@@ -148,7 +156,7 @@ function parse(text: string): object | undefined {
 function queryOf(query: Call["query"]): string {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
   if (given.length === 0) return "";
-  return "?" + new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return "?" + new URLSearchParams(given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)])).toString();
 }
 
 /** Waits, and reports whether the signal let it. */

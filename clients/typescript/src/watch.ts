@@ -1,5 +1,5 @@
-import { DibsError, failure, temporary, type AnyProblem } from "./errors.js";
-import { notOurs, sleep, type Http } from "./http.js";
+import { DibsError, failure, temporary } from "./errors.js";
+import { notOurs, parse, problemIn, sleep, type Http } from "./http.js";
 import type { Event, EventsPage } from "./schema.js";
 
 /** Which events to watch. */
@@ -37,7 +37,7 @@ export async function* watch(http: Http, options: WatchOptions): AsyncGenerator<
       if (options.namespace) query.set("namespace", options.namespace);
       if (cursor) query.set("after", cursor);
       const response = await http.open(`/v1/events?${query}`, { accept: "text/event-stream" }, AbortSignal.any([ended, silent.signal]));
-      if (!response.ok || !response.body) {
+      if (!response.ok || !response.body || !response.headers.get("content-type")?.includes("event-stream")) {
         const problem = await problemOf(response);
         if (problem) throw problem;
       } else {
@@ -61,13 +61,9 @@ export async function* watch(http: Http, options: WatchOptions): AsyncGenerator<
 
 /** The problem of an answer, or nothing if a proxy gave the answer and another try may help. */
 async function problemOf(response: Response): Promise<DibsError | undefined> {
-  try {
-    return new DibsError((await response.json()) as AnyProblem);
-  } catch {
-    return response.status >= 500 || response.status === 429
-      ? undefined
-      : failure("INTERNAL", notOurs(response.status), undefined, response.status);
-  }
+  const problem = problemIn(parse(await response.text()));
+  if (problem || response.status >= 500 || response.status === 429) return problem;
+  return failure("INTERNAL", notOurs(response.status), undefined, response.status);
 }
 
 interface Message {

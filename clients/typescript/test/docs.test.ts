@@ -9,7 +9,7 @@ import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { transformSync } from "esbuild";
 import { Dibs } from "../src/index.js";
-import { server } from "./harness.js";
+import { CuttingProxy, server } from "./harness.js";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), "dibs-docs-"));
@@ -37,9 +37,10 @@ async function expectLines(program: string, url: string, cursor: string, ...want
   await ended;
 }
 
-/** Returns a program of a page as JavaScript that imports the client from here. */
-function programOf(page: string): string {
-  const source = /```ts\n([^]*?)```/.exec(readFileSync(join(root, page), "utf8"))![1]!;
+/** Returns a program of a page, its first or that behind a mark, as JavaScript that imports the client from here. */
+function programOf(page: string, mark = ""): string {
+  const text = readFileSync(join(root, page), "utf8");
+  const source = /```ts\n([^]*?)```/.exec(text.slice(text.indexOf(mark)))![1]!;
   const client = pathToFileURL(fileURLToPath(new URL("../src/index.js", import.meta.url))).href;
   return transformSync(source, { loader: "ts", format: "esm" }).code.replace("@calldibs/client", client);
 }
@@ -64,4 +65,28 @@ test("the program on docs/events.md prints events, and resumes when it is starte
   await expectLines(program, url, await last(), "claimed slug:ann", "claimed slug:bob");
   await claim("carol");
   await expectLines(program, url, await last(), "claimed slug:carol");
+});
+
+test("the functions on docs/adopting.md write both the name and the row", async () => {
+  const file = join(dir, "write_both.mjs");
+  writeFileSync(file, programOf("docs/adopting.md", "<!-- file: write_both.ts -->"));
+  const { createUser } = (await import(pathToFileURL(file).href)) as { createUser(dibs: Dibs, insert: (id: string, username: string) => Promise<void>, id: string, username: string): Promise<void> };
+  const real = await server();
+  const dibs = new Dibs(real.url);
+  const rows = new Map<string, string>();
+  const insert = async (id: string, username: string) => { rows.set(id, username); };
+  const failing = (error: Error) => async () => { throw error; };
+  await createUser(dibs, insert, "1", "ann");
+  await assert.rejects(createUser(dibs, insert, "2", "Ann"), /NAME_TAKEN/);
+  await assert.rejects(createUser(dibs, failing(new Error("the index refuses")), "3", "carla"), /the index refuses/);
+  assert.equal((await dibs.check("username", "carla")).available, true);
+  await assert.rejects(createUser(dibs, failing(Object.assign(new Error("no answer to COMMIT"), { code: "ECONNRESET" })), "4", "dave"), /no answer/);
+  assert.equal((await dibs.name("username", "dave"))!.entity!.id, "4");
+
+  const proxy = await new CuttingProxy(real).start();
+  proxy.cut = "answers";
+  proxy.stopAfter(2);
+  await createUser(new Dibs({ url: proxy.url, timeoutMs: 60_000 }), insert, "5", "erin");
+  assert.equal(proxy.cuts, 2);
+  assert.deepEqual([...rows], [["1", "ann"], ["5", "erin"]]);
 });

@@ -86,6 +86,7 @@ export class CuttingProxy {
   cut: "nothing" | "requests" | "answers" = "nothing";
   /** How many connections were cut. */
   cuts = 0;
+  #last = Infinity;
   #server: NetServer;
   #sockets = new Set<Socket>();
 
@@ -101,19 +102,32 @@ export class CuttingProxy {
       for (const socket of [client, upstream]) socket.on("error", end).on("close", end);
       client.on("data", (data) => {
         if (this.cut === "requests") {
-          this.cuts++;
+          this.#count();
           return end();
         }
         upstream.write(data);
       });
       upstream.on("data", (data) => {
         if (this.cut === "answers") {
-          this.cuts++;
+          this.#count();
           return end();
         }
         client.write(data);
       });
     });
+  }
+
+  /** Cuts this many more connections, and no others: a busy server answers late, so time does not tell. */
+  stopAfter(more: number): void {
+    this.#last = this.cuts + more;
+  }
+
+  /** Counts a cut. */
+  #count(): void {
+    this.cuts++;
+    if (this.cuts < this.#last) return;
+    this.cut = "nothing";
+    this.#last = Infinity;
   }
 
   async start(): Promise<this> {

@@ -9,14 +9,13 @@ const real = await server();
 
 test("lost requests and answers do not lose a hold", async () => {
   const proxy = await new CuttingProxy(real).start();
-  const dibs = new Dibs(proxy.url);
+  const dibs = new Dibs({ url: proxy.url, timeoutMs: 60_000 });
   for (const cut of ["requests", "answers"] as const) {
-    proxy.cut = cut;
     const before = proxy.cuts;
-    const asked = dibs.reserve({ namespace: "slug", value: fresh() });
-    setTimeout(() => { proxy.cut = "nothing"; }, 200);
-    const hold = await asked;
-    assert.ok(proxy.cuts > before);
+    proxy.cut = cut;
+    proxy.stopAfter(2);
+    const hold = await dibs.reserve({ namespace: "slug", value: fresh() });
+    assert.equal(proxy.cuts, before + 2);
     const direct = await new Dibs(real.url).release({ reservationId: hold.reservationId, token: hold.token });
     assert.equal(direct.status, "released");
   }
@@ -127,4 +126,61 @@ test("a key is sent, and may change", async () => {
   await rotating.stats();
   await rotating.stats();
   assert.deepEqual(seen, ["Bearer secret", "Bearer token-1", "Bearer token-2"]);
+});
+
+/** A server that gives every request the same answer, and what it was sent. */
+function answering(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const sent: Record<string, unknown>[] = [];
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    sent.push(init?.body ? (JSON.parse(String(init.body)) as Record<string, unknown>) : {});
+    return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
+  };
+  return { sent, fetch };
+}
+
+test("a token that is undefined is none", async () => {
+  const { sent, fetch } = answering(503, { code: "UNAVAILABLE", detail: "overloaded", status: 503 });
+  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 300, fetch });
+  const request = { namespace: "slug", value: "ann", token: undefined } as unknown as { namespace: string; value: string };
+  await assert.rejects(dibs.reserve(request));
+  assert.ok(sent.length > 1);
+  assert.match(String(sent[0]!.token), /^[0-9a-f]{40}$/);
+  assert.equal(sent[1]!.token, sent[0]!.token);
+});
+
+test("an internal error leaves a change unknown", async () => {
+  const { sent, fetch } = answering(500, { code: "INTERNAL", detail: "see the log of the server", status: 500 });
+  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 300, fetch });
+  const codeOf = (call: Promise<unknown>) => call.then(() => "", (error: unknown) => (error as DibsError).code);
+  assert.equal(await codeOf(dibs.claim({ namespace: "slug", value: "ann", entity: { type: "user", id: "1" } })), "OUTCOME_UNKNOWN");
+  assert.equal(sent.length, 1);
+  assert.equal(await codeOf(dibs.reserve({ namespace: "slug", value: "ann" })), "OUTCOME_UNKNOWN");
+  assert.ok(sent.length > 2);
+  assert.equal(await codeOf(dibs.stats()), "INTERNAL");
+});
+
+test("a pause longer than the timeout is not begun", async () => {
+  const { sent, fetch } = answering(429, { code: "TOO_MANY_REQUESTS", detail: "slow down", status: 429 }, { "retry-after": "3600" });
+  const begun = Date.now();
+  await assert.rejects(new Dibs({ url: "http://names.invalid", timeoutMs: 60_000, fetch }).stats());
+  assert.equal(sent.length, 1);
+  assert.ok(Date.now() - begun < 50_000);
+});
+
+test("old names are answered without a redirect, which pages cannot read", async () => {
+  const statuses: number[] = [];
+  const dibs = new Dibs({
+    url: real.url,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      statuses.push(response.status);
+      return response;
+    },
+  });
+  const [old, entity] = [fresh(), { type: "user", id: fresh() }];
+  await dibs.claim({ namespace: "slug", value: old, entity });
+  const present = await dibs.rename({ namespace: "slug", value: fresh(), entity });
+  const resolution = await dibs.resolve("slug", old);
+  assert.ok(resolution.outcome === "moved");
+  assert.deepEqual([resolution.to, statuses.at(-1)], [present.canonical, 200]);
 });

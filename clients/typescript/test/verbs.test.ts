@@ -207,3 +207,11 @@ test("odd values arrive as they are", async () => {
   // URLs have no such parts: fetch would leave them out, and ask for something else.
   await assert.rejects(dibs.entity(owner("..")), /use apply/);
 });
+
+test("a hold is accepted where its proof is", async () => {
+  const hold = await dibs.reserve({ namespace: "slug", value: fresh(), ttlMs: 60_000 });
+  assert.ok((await dibs.extend({ ...hold, ttlMs: 120_000 })).remainingMs! > 60_000);
+  assert.equal((await dibs.release(hold)).status, "released");
+  const other = await dibs.reserve({ namespace: "slug", value: fresh() });
+  assert.equal((await dibs.confirm({ ...other, entity: { type: "user", id: other.canonical } })).state, "active");
+});

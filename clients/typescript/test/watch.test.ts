@@ -35,9 +35,16 @@ test("from now on", async () => {
   const namespace = fresh("later").replaceAll("-", "");
   await dibs.reserve({ namespace, value: "before" });
   const end = new AbortController();
-  const events = dibs.watch({ namespace, after: "latest", signal: end.signal });
+  let taken = (): void => undefined;
+  const cursor = new Promise<void>((resolve) => { taken = resolve; });
+  const telling: typeof fetch = async (...args) => {
+    const answer = await fetch(...args);
+    taken(); // the first answer has the cursor
+    return answer;
+  };
+  const events = new Dibs({ url: real.url, fetch: telling }).watch({ namespace, after: "latest", signal: end.signal });
   const next = events.next();
-  await new Promise((resolve) => setTimeout(resolve, 300)); // the watch takes its cursor
+  await cursor;
   await dibs.reserve({ namespace, value: "after" });
   assert.equal((await next).value!.canonical, "after");
   end.abort();
@@ -62,4 +69,20 @@ test("messages in pieces", async () => {
     for await (const message of messages(pieces, () => undefined)) found.push(message);
     assert.deepEqual(found, [{ id: "1", data: '{"a":\n"ü"}' }, { id: "2", data: "" }, { id: "3", data: "x" }], `pieces of ${size}`);
   }
+});
+
+test("an error of a gateway in JSON does not end a watch", async () => {
+  const namespace = fresh().replaceAll("-", "");
+  await new Dibs(real.url).reserve({ namespace, value: "a" });
+  let calls = 0;
+  const dibs = new Dibs({
+    url: real.url,
+    fetch: async (url, init) => (calls++ < 2 ? new Response('{"message": "Bad gateway"}', { status: 502, headers: { "content-type": "application/json" } }) : fetch(url, init)),
+  });
+  for await (const event of dibs.watch({ namespace })) {
+    assert.equal(event.canonical, "a");
+    break;
+  }
+  const page = new Dibs({ url: real.url, fetch: async () => new Response("<html>", { headers: { "content-type": "text/html" } }) });
+  await assert.rejects(async () => { for await (const event of page.watch({})) assert.fail(String(event)); }, /not one of a registry/);
 });

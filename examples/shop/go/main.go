@@ -1,5 +1,4 @@
-// Command shop is a web shop: an account has an email, a username and a tenant, which no other
-// account has. Signing up reserves the names, takes the payment and confirms them: docs/signup.md.
+// Command shop is a web shop: an account has an email, a username and a tenant, which no other one has: docs/signup.md.
 package main
 
 import (
@@ -24,7 +23,7 @@ var names, db = must(dibsclient.Dial(cmp.Or(os.Getenv("SHOP_DIBS"), "http://loca
 type attempt struct{ email, username, tenant, id, token, payment string } // when it is paid, it is an account
 
 type refusal int // the status of an answer of the shop itself
-var details = map[refusal]string{400: "the cookie session is missing", 401: "sign up first", 402: "the payment failed, and the names are free again"}
+var details = map[refusal]string{400: "the cookie session is missing", 401: "sign up first", 402: "the payment failed, and the names are free again", 202: "we have sent you a mail"}
 
 func (r refusal) Error() string       { return details[r] }
 func (a attempt) entity() dibs.Entity { return dibs.Entity{Type: "account", ID: a.id} }
@@ -51,6 +50,8 @@ func signUp(ctx context.Context, session string, f attempt) error {
 		return nil
 	case spent && !settle(a.id):
 		return signUp(ctx, session, f) // with a new token
+	case err != nil && dibshttp.HideTaken(err, "email") == nil: // the browser must not learn this: a real shop sends a mail to the person who has it
+		return refusal(http.StatusAccepted)
 	}
 	return err // the same attempt may still succeed
 }
@@ -92,8 +93,7 @@ func settle(id string) (exists bool) {
 }
 
 func find(column, value string) (a attempt) {
-	row := db.QueryRow("SELECT email, username, tenant, id, token, payment FROM attempts WHERE "+column+" = ?", value)
-	if err := row.Scan(&a.email, &a.username, &a.tenant, &a.id, &a.token, &a.payment); !errors.Is(err, sql.ErrNoRows) {
+	if err := db.QueryRow("SELECT email, username, tenant, id, token, payment FROM attempts WHERE "+column+" = ?", value).Scan(&a.email, &a.username, &a.tenant, &a.id, &a.token, &a.payment); !errors.Is(err, sql.ErrNoRows) {
 		must(a, err)
 	}
 	return a
@@ -112,7 +112,7 @@ func handle(pattern string, change func(ctx context.Context, session string, f a
 			fmt.Fprintf(w, `{"status": %d, "detail": %q}`, own, own.Error())
 		} else if err != nil {
 			log.Print(err)
-			dibshttp.WriteProblem(w, err)
+			dibshttp.WriteProblem(w, dibshttp.HideTaken(err, "email"))
 		} else {
 			fmt.Fprintf(w, `{"account": %q}`, find("session", session.Value).id)
 		}
@@ -148,7 +148,7 @@ func main() {
 		must(0, json.NewEncoder(w).Encode(map[bool]map[string]any{true: {"outcome": "exists", "entity": hold.Entity}, false: {"outcome": "absent"}}[settle(hold.Entity.ID)]))
 	})
 	address := cmp.Or(os.Getenv("SHOP_LISTEN"), "localhost:8000")
-	fmt.Printf("The shop is at http://%s\n", address)
+	fmt.Println("The shop is at http://" + address)
 	log.Fatal(http.ListenAndServe(address, must(dibshttp.New(names, dibshttp.Config{Namespace: "username", Prefix: "/u/"})).Wrap(http.DefaultServeMux))) // redirects old names
 }
 

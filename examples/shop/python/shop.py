@@ -1,7 +1,4 @@
-"""A web shop: an account has an email, a username and a tenant, which no other account has.
-
-Signing up reserves the three names, takes the payment and confirms them: docs/signup.md.
-"""
+"""A web shop: an account has an email, a username and a tenant, which no other account has: docs/signup.md."""
 
 import collections
 import http.cookies
@@ -24,8 +21,6 @@ db.execute("CREATE TABLE IF NOT EXISTS attempts (session TEXT PRIMARY KEY, email
 
 
 class Refused(Exception):
-    """An answer of the shop itself."""
-
     def __init__(self, status, detail):
         self.status, self.problem = status, {"status": status, "detail": detail}
 
@@ -36,8 +31,7 @@ def sign_up(session, form):
     if attempt and (attempt["payment"] == "declined" or any(attempt[n] != form[n] for n in NAMES)):
         give_up(attempt)
     # The attempt is saved before the first call: a person who comes back has the same token.
-    new = (session, *(form[name] for name in NAMES), secrets.token_hex(16), new_token(), "")
-    db.execute("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", new)
+    db.execute("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, '')", (session, *(form[n] for n in NAMES), secrets.token_hex(16), new_token()))
     attempt = find("session", session)
     try:
         holds = reserve(attempt)
@@ -106,6 +100,15 @@ def show(username):
     return found.status, {"account": found.entity.id} if found.outcome == "active" else {}, {}
 
 
+def public(error):
+    """What the browser may know of an error: not that an email is taken. A real shop sends a mail to the person who has it."""
+    entries = error.problem.get("errors", [error.problem])
+    shown = [e for e in entries if (e.get("field"), e.get("code")) != ("email", "NAME_TAKEN")]
+    if not shown:
+        return 202, {"status": 202, "detail": "we have sent you a mail"}
+    return error.status or 503, error.problem if shown == entries else {"status": error.status, "code": shown[0]["code"], "errors": shown}
+
+
 def witness(hold):
     """The registry asks about a hold that is over and was not confirmed."""
     return {"outcome": "exists", "entity": hold["entity"]} if settle(hold["entity"]["id"]) else {"outcome": "absent"}
@@ -138,7 +141,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 change(session, collections.defaultdict(str, urllib.parse.parse_qsl(body)))  # a missing field is empty
                 status, answer, headers = 200, {"account": account(session).id}, {}
         except (DibsError, Refused) as error:
-            status, answer, headers = error.status or 503, error.problem, {}
+            (status, answer), headers = public(error), {}
         except (KeyError, ValueError) as error:
             status, answer, headers = 400, {"status": 400, "detail": f"the request is malformed: {error}"}, {}
         self.send_response(status)

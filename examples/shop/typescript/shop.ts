@@ -1,7 +1,4 @@
-/**
- * A web shop: an account has an email, a username and a tenant, which no other account has.
- * Signing up reserves the three names, takes the payment and confirms them: docs/signup.md.
- */
+/** A web shop: an account has an email, a username and a tenant, which no other account has: docs/signup.md. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { Dibs, DibsError, newToken, type Hold, type Owner } from "@calldibs/client";
@@ -38,9 +35,7 @@ function save(attempt: Attempt): Attempt {
 
 /** An answer of the shop itself. */
 class Refused extends Error {
-  constructor(readonly status: number, message: string) {
-    super(message);
-  }
+  constructor(readonly status: number, message: string) { super(message); }
 }
 
 /** Finds in each step what an earlier try has done: the same request again is always right. */
@@ -117,6 +112,14 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
+/** What the browser may know of an error: not that an email is taken. A real shop sends a mail to the person who has it. */
+function publicAnswer(error: DibsError): Answer {
+  const { status, errors = [] } = error;
+  const shown = errors.filter((e) => e.field !== "email" || e.code !== "NAME_TAKEN");
+  if (shown.length === errors.length) return { status: status || 503, body: error };
+  return shown[0] ? { status, body: { status, code: shown[0].code, errors: shown } } : { status: 202, body: { status: 202, detail: "we have sent you a mail" } };
+}
+
 /** The page of an account. Old usernames lead to the present one. */
 async function show(username: string): Promise<Answer> {
   const found = await dibs.resolve("username", username);
@@ -151,7 +154,7 @@ async function answer(request: IncomingMessage): Promise<Answer> {
 createServer(async (request, response) => {
   const { status, body, headers } = await answer(request).catch((error: unknown): Answer => {
     if (error instanceof Refused) return { status: error.status, body: { status: error.status, detail: error.message } };
-    return error instanceof DibsError ? { status: error.status || 503, body: error } : { status: 400, body: { status: 400, detail: `the request is malformed: ${error}` } };
+    return error instanceof DibsError ? publicAnswer(error) : { status: 400, body: { status: 400, detail: `the request is malformed: ${error}` } };
   });
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body ?? {}));
 }).listen(Number(SHOP_LISTEN.split(":")[1]), SHOP_LISTEN.split(":")[0], () => console.log(`The shop is at http://${SHOP_LISTEN}`));
