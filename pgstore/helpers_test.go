@@ -110,7 +110,8 @@ func begin(tb testing.TB, at place) pgx.Tx {
 	return tx
 }
 
-const patience = 30 * time.Second
+// patience is how long a busy machine may take for what must happen.
+const patience = 2 * time.Minute
 
 // await polls until a condition is true.
 func await(tb testing.TB, what string, holds func() bool) {

@@ -144,7 +144,7 @@ func TestInterruptedMigration(t *testing.T) {
 // exchange before that, in a migration each.
 func (r *rig) migrateUntil(everywhere bool, action pgproxy.Action) (exchanges int) {
 	r.Helper()
-	dsn := r.proxy.DSN(pgtest.Shared(r.TB).DSN("postgres"))
+	dsn := r.proxy.DSN(r.dsn)
 	commit := pgproxy.SQL("(?i)^commit")
 	for k := 1; ; k++ {
 		atCommit := make(chan bool, 1)

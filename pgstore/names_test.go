@@ -77,11 +77,11 @@ func eachNamesPlace(t *testing.T, levels []string, suite func(*testing.T, func(t
 }
 
 func TestLookAlikes(t *testing.T) {
-	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.LookAlikes)
+	eachNamesPlace(t, suiteLevels(), nametest.LookAlikes)
 }
 
 func TestKeys(t *testing.T) {
-	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.Keys)
+	eachNamesPlace(t, suiteLevels(), nametest.Keys)
 }
 
 func TestActivity(t *testing.T) {
