@@ -11,6 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/endtest"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
 )
 
 // A confirmation in time waits for a standby past the end of the hold. No process reports meanwhile
@@ -18,9 +19,18 @@ import (
 func TestConfirmationWaitsForAStandby(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	here, there := registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{}), registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{})
-	const ttl = 3 * time.Second
-	hold := must[dibs.Hold](t)(here.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(ttl)}))
+	at := place{dsn: cluster.DSN("postgres")}
+	clock := connect(t, withParam(t, at.dsn, "synchronous_commit", "off")) // it waits for no standby
+	advance := func(statement string) {
+		t.Helper()
+		if _, err := clock.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance("CREATE SEQUENCE clock START 1800000000000; SELECT nextval('clock')")
+	cfg := pgstore.Config{ClockSQL: "(SELECT last_value FROM public.clock)"}
+	here, there := registryOn(t, at, cfg, dibs.Config{}), registryOn(t, at, cfg, dibs.Config{})
+	hold := must[dibs.Hold](t)(here.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(time.Minute)}))
 	confirmed := make(chan error, 1)
 	cluster.WithoutStandby(t, func() {
 		go func() {
@@ -34,7 +44,7 @@ func TestConfirmationWaitsForAStandby(t *testing.T) {
 			case <-time.After(2 * time.Millisecond):
 			}
 		}
-		time.Sleep(time.Until(hold.ExpiresAt) + 50*time.Millisecond)
+		advance("SELECT setval('clock', last_value + 61000) FROM clock")
 		var asking sync.WaitGroup
 		for _, reg := range []*dibs.Registry{there, here} {
 			asking.Go(func() { endtest.Unanswered(t, reg, hold.Token) })
