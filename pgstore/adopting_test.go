@@ -132,7 +132,7 @@ func (m *move) rows(label string) int {
 	return n
 }
 
-// write makes customers write until end is called. None of them may fail, or wait until a step is over.
+// write makes customers write until end is called. None of them may fail.
 func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 	for range 2 {
 		m.writers.Go(func() {
