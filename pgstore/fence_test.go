@@ -13,7 +13,7 @@ import (
 
 func TestFence(t *testing.T) {
 	t.Parallel()
-	for _, level := range levels {
+	for _, level := range suiteLevels() {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			s := &schemas{dsn: withParam(t, isolation(t, pgtest.Shared(t).DSN("postgres"), level), "pool_max_conns", "6")}

@@ -34,6 +34,14 @@ func usually[T any](little, more T) T {
 	return little
 }
 
+// sequential skips a test of one goroutine when the race detector runs, with -short.
+func sequential(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("one goroutine has no race")
+	}
+}
+
 // place is a schema in a database.
 type place struct {
 	dsn    string

@@ -119,6 +119,7 @@ func TestMigrationsInManyProcesses(t *testing.T) {
 // A migration that is interrupted at any exchange, and at each COMMIT before and after the server has
 // done it, resumes. The steps are alike, so only some are interrupted everywhere; see [longRun].
 func TestInterruptedMigration(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	r := newRig(t)
 	done := func(r *rig) int { return ask[int](r, "SELECT count(*) FROM "+r.table("dibs_schema")) }

@@ -101,6 +101,7 @@ var loggingAll = map[string]string{
 }
 
 func TestBlindValuesLeaveNoTrace(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()

@@ -212,9 +212,7 @@ func (p *planReader) has(text string) bool {
 // Every statement of the store finds its rows by an index, whatever the number of names, and whether
 // the server has statistics of the tables or not.
 func TestPlans(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the plans are the server's")
-	}
+	sequential(t)
 	t.Parallel()
 	// The server explains no statement that changes a table.
 	sessions := []string{"add fence", "drop fence", "settings of a transaction"}
@@ -268,9 +266,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 // The test of plans finds a scan, and an index that is read for more than a page.
 func TestPlansAreRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the plans are the server's")
-	}
+	sequential(t)
 	t.Parallel()
 	r := newFilledRig(t)
 	found := &recorder{TB: t}

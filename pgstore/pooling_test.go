@@ -26,6 +26,7 @@ import (
 var poolSizes = map[string]int{"session": 60, "transaction": 20}
 
 func TestConformanceBehindPgBouncer(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	for mode, size := range poolSizes {
 		if mode == "session" && longRun() == 0 {

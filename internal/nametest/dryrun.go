@@ -22,6 +22,9 @@ func DryRuns(t *testing.T, newHarness func(tb testing.TB) *Harness) {
 	unsure := func(context.Context, dibs.SuspectHold) (dibs.Verdict, error) { return dibs.Unknown, nil }
 	d := &dryRuns{T: t, random: rand.New(rand.NewPCG(1, 2)), holds: make(map[dibs.ID]string), done: make(map[string]int)}
 	h := newHarness(t)
+	if h.DryRuns == 0 && testing.Short() {
+		t.Skip("one goroutine has no race")
+	}
 	d.reg = h.open(t, dibs.Config{Policies: map[string]dibs.Policy{
 		"slug": {Quarantine: time.Hour, AliasRetention: 24 * time.Hour},
 		"tag":  {ManyPerEntity: true},
