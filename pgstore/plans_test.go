@@ -21,6 +21,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/storetest"
 )
 
 // fillNames writes names with entities and events by bulk SQL. Each namespace has one state that
@@ -367,42 +368,13 @@ func (r *rig) planSnapshot() error {
 
 // planLists lists names by all kinds of queries, in the states that lists of the registry ask for.
 func (r *rig) planLists(store dibs.Store) error {
-	after := &dibs.ListPosition{Namespace: "beta.slug", Label: "name-8"}
-	states := [][]dibs.State{
-		nil,
-		{dibs.Active},
-		{dibs.Held},
-		{dibs.Alias},
-		{dibs.Suspect},
-		{dibs.Quarantined},
-		{dibs.Free},
-		{dibs.Suspect, dibs.Held},
-		{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined},
-	}
-	for _, query := range []dibs.ListQuery{
-		{},
-		{After: after},
-		{Namespace: "acme.slug"},
-		{Namespace: "beta.slug"},
-		{Namespace: "gamma.slug"},
-		{Namespace: "beta.slug", After: after},
-		{From: "name-3", To: "name-f"},
-		{From: "name-3", To: "name-f", After: after},
-		{Namespace: "beta.slug", From: "name-3", To: "name-f", After: after},
-	} {
-		for _, query.States = range states {
-			query.Kind, query.Limit = dibs.KindName, 3
-			list, err := store.List(context.Background(), query)
-			if err != nil || len(list) != query.Limit {
-				return fmt.Errorf("%+v: %d names, %w", query, len(list), err)
-			}
+	for _, query := range append(storetest.ListQueries(3, "beta.slug", "acme.slug", "gamma.slug"), dibs.ListQuery{Kind: dibs.KindName, DueBefore: math.MaxInt64, Limit: 3}) {
+		list, err := store.List(context.Background(), query)
+		if err != nil || len(list) != query.Limit {
+			return fmt.Errorf("%+v: %d names, %w", query, len(list), err)
 		}
 	}
-	ending := dibs.ListQuery{Kind: dibs.KindName, DueBefore: math.MaxInt64, Limit: 3}
-	if list, err := store.List(context.Background(), ending); err != nil || len(list) != ending.Limit {
-		return fmt.Errorf("%+v: %d names, %w", ending, len(list), err)
-	}
-	for _, query := range []dibs.ListQuery{{}, {From: "1", To: "2"}, {After: after}} {
+	for _, query := range []dibs.ListQuery{{}, {From: "1", To: "2"}, {After: &dibs.ListPosition{Label: "1"}}} {
 		query.Kind, query.Limit = "filler", 3
 		if _, err := store.List(context.Background(), query); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite" // to damage files
 
 	"github.com/calldibs/dibs"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/verify"
