@@ -166,7 +166,7 @@ func (m *move) meanwhile() {
 // install is step 1; deploy is step 2, which ends when no process runs the old version.
 func (m *move) install() {
 	m.Helper()
-	store := must[*pgstore.Store](m.T)(pgstore.Open(m.Context(), m.dsn, pgstore.Config{}))
+	store := must[*pgstore.Store](m.T)(openPatient(m.dsn, pgstore.Config{}))
 	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{}, Default: dibs.Policy{Profile: lowerCase{}}})
 	m.reg = must[*dibs.Registry](m.T)(reg, err)
 	m.Cleanup(func() { _ = reg.Close() })

@@ -62,7 +62,7 @@ func (s *schemas) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 		}
 	})
 	store := s.openAs(tb, pgstore.Config{
-		Schema: own.name, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + own.quoted + ".clock)", TransactionPooling: s.pools,
+		Schema: own.name, LockWait: 3 * time.Second, ClockSQL: "(SELECT last_value FROM " + own.quoted + ".clock)", TransactionPooling: s.pools,
 	})
 	if own.objects == "" {
 		own.objects = own.describe(tb)
@@ -73,7 +73,7 @@ func (s *schemas) open(tb testing.TB, clock *storetest.Clock) dibs.Store {
 
 func (s *schemas) openAs(tb testing.TB, cfg pgstore.Config) dibs.Store {
 	tb.Helper()
-	store, err := pgstore.Open(context.Background(), s.dsn, cfg)
+	store, err := openPatient(s.dsn, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -76,9 +77,15 @@ func registryOn(tb testing.TB, at place, storeConfig pgstore.Config, cfg dibs.Co
 	return reg
 }
 
+// openPatient opens a store whose calls do not fail on a busy machine, unless the test is about that.
+func openPatient(dsn string, cfg pgstore.Config) (*pgstore.Store, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, patience)
+	return pgstore.Open(context.Background(), dsn, cfg)
+}
+
 func openRegistry(at place, storeConfig pgstore.Config, cfg dibs.Config) (*dibs.Registry, error) {
 	storeConfig.Schema = at.schema
-	store, err := pgstore.Open(context.Background(), at.dsn, storeConfig)
+	store, err := openPatient(at.dsn, storeConfig)
 	if err != nil {
 		return nil, err
 	}

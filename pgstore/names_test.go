@@ -33,7 +33,7 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harnes
 	return &nametest.Harness{
 		Open: func(tb testing.TB) dibs.Store {
 			tb.Helper()
-			store, err := pgstore.Open(context.Background(), dsn, cfg)
+			store, err := openPatient(dsn, cfg)
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func behindPgBouncer(t *testing.T) (dsn string, registries [2]*dibs.Registry) {
 	dsn = pgtest.Shared(t).Bouncer(t, "transaction", 3)
 	schema := pgtest.Shared(t).NewSchema(t)
 	for i := range registries {
-		store := must[*pgstore.Store](t)(pgstore.Open(t.Context(), dsn, pgstore.Config{Schema: schema, TransactionPooling: true}))
+		store := must[*pgstore.Store](t)(openPatient(dsn, pgstore.Config{Schema: schema, TransactionPooling: true}))
 		registries[i] = must[*dibs.Registry](t)(core.Open(store, dibs.Config{PollEvery: 10 * time.Millisecond}))
 		t.Cleanup(func() { _ = registries[i].Close() })
 	}

@@ -1,11 +1,13 @@
 package pgstore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs/internal/core"
 
@@ -73,7 +75,14 @@ func (r *rig) tryOpen(cfg pgstore.Config, params ...string) (*pgstore.Store, err
 	for i := 0; i < len(params); i += 2 {
 		dsn = withParam(r.TB, dsn, params[i], params[i+1])
 	}
-	return pgstore.Open(context.Background(), dsn, cfg)
+	return r.openPatient(dsn, cfg)
+}
+
+// openPatient opens a store on which no commit of a rig is [dibs.Busy], unless the test is about that: a busy
+// machine may take long for the locks that the server itself needs, to make a table longer for example.
+func (r *rig) openPatient(dsn string, cfg pgstore.Config) (*pgstore.Store, error) {
+	cfg.LockWait = cmp.Or(cfg.LockWait, 10*time.Second)
+	return openPatient(dsn, cfg)
 }
 
 func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
@@ -82,7 +91,7 @@ func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
 func (r *rig) aside(cfg pgstore.Config) *pgstore.Store {
 	r.Helper()
 	cfg.Schema = r.schema
-	store, err := pgstore.Open(context.Background(), r.dsn, cfg)
+	store, err := r.openPatient(r.dsn, cfg)
 	if err != nil {
 		r.Fatal(err)
 	}

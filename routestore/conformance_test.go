@@ -76,7 +76,7 @@ func onPostgres(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
 	clock.Follow(func(now time.Time) { run(fmt.Sprintf("SELECT setval('%s.clock', %d)", schema, now.UnixMilli())) })
 	return func() dibs.Store {
 		return opened(pgstore.Open(context.Background(), dsn+"&pool_max_conns=6", pgstore.Config{
-			Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + schema + ".clock)",
+			Schema: schema, LockWait: 3 * time.Second, ClockSQL: "(SELECT last_value FROM " + schema + ".clock)",
 		}))(tb)
 	}
 }
