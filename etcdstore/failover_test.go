@@ -41,7 +41,9 @@ type crowd struct {
 	unserved atomic.Int64 // UNAVAILABLE answers
 }
 
-const crowdSize = 16
+// crowdSize callers wait this long after each name: there are always some calls in progress, and time for
+// the members.
+const crowdSize, pause = 16, 10 * time.Millisecond
 
 func gather(reg *dibs.Registry) *crowd {
 	c := &crowd{reg: reg, stop: make(chan struct{}), held: make(map[dibs.ID]string)}
@@ -51,7 +53,7 @@ func gather(reg *dibs.Registry) *crowd {
 				select {
 				case <-c.stop:
 					return
-				default:
+				case <-time.After(pause):
 					c.reserve(fmt.Sprintf("name-%d-%d", i, n))
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,24 +129,36 @@ func codeOf(err error) dibs.Code {
 func (d *dryRuns) everything() string {
 	d.Helper()
 	ctx := d.Context()
-	page, err := d.reg.List(ctx, dibs.NamesQuery{Limit: 1000})
-	if err != nil {
+	questions := []func() (string, error){
+		func() (string, error) { return d.names(dibs.NamesQuery{Limit: 1000}) },
+		func() (string, error) { return d.names(dibs.NamesQuery{Limit: 1000, State: dibs.Free}) },
+	}
+	for _, entity := range dryEntities {
+		questions = append(questions, func() (string, error) {
+			info, err := d.reg.Entity(ctx, "", entity)
+			return fmt.Sprintf("%v %d %v %v\n", entity, info.Version, info.Archived, codeOf(err)), nil
+		})
+	}
+	answers, errs := make([]string, len(questions)), make([]error, len(questions))
+	var asking sync.WaitGroup
+	for i, ask := range questions {
+		asking.Go(func() { answers[i], errs[i] = ask() })
+	}
+	asking.Wait()
+	if err := errors.Join(errs...); err != nil {
 		d.Fatal(err)
 	}
-	free, err := d.reg.List(ctx, dibs.NamesQuery{Limit: 1000, State: dibs.Free})
-	if err != nil {
-		d.Fatal(err)
-	}
+	return strings.Join(answers, "")
+}
+
+func (d *dryRuns) names(query dibs.NamesQuery) (string, error) {
+	page, err := d.reg.List(d.Context(), query)
 	var text strings.Builder
-	for _, n := range append(page.Names, free.Names...) {
+	for _, n := range page.Names {
 		n.Remaining = 0
 		fmt.Fprintf(&text, "%+v\n", n)
 	}
-	for _, entity := range dryEntities {
-		info, err := d.reg.Entity(ctx, "", entity)
-		fmt.Fprintf(&text, "%v %d %v %v\n", entity, info.Version, info.Archived, codeOf(err))
-	}
-	return text.String()
+	return text.String(), err
 }
 
 var dryEntities = []dibs.Entity{{Type: "wedding", ID: "1"}, {Type: "wedding", ID: "2"}, {Type: "wedding", ID: "3"}}
