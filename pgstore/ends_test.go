@@ -37,13 +37,12 @@ func TestConfirmationWaitsForAStandby(t *testing.T) {
 			_, err := here.Confirm(context.Background(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: dibs.Entity{Type: "user", ID: "1"}})
 			confirmed <- err
 		}()
-		for cluster.Waiting(t) == 0 {
-			select {
-			case err := <-confirmed:
-				t.Fatalf("the confirmation does not wait for the standby: %v", err)
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
+		// Other commits wait too, such as those of the feed.
+		await(t, "the commit of a name waits for the standby", func() (waits bool) {
+			err := clock.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity JOIN pg_locks USING (pid)
+				WHERE wait_event = 'SyncRep' AND relation = 'dibs.dibs_name_rows'::regclass AND mode = 'RowExclusiveLock')`).Scan(&waits)
+			return err == nil && waits
+		})
 		advance("SELECT setval('clock', last_value + 61000) FROM clock")
 		var asking sync.WaitGroup
 		for _, reg := range []*dibs.Registry{there, here} {
