@@ -124,6 +124,12 @@ dashboard-goals: deps
 test-cluster: deps
 	DIBS_TEST_LONG=1 $(GO) test -timeout 10m -count 1 ./etcdstore
 
+## test-engines: the tests of PostgreSQL, SQLite and routes in their long form: all isolation levels, poolers and pairs of
+## engines, each step of a migration interrupted, and a minute of random faults
+.PHONY: test-engines
+test-engines: deps
+	DIBS_TEST_LONG=1m $(GO) test -timeout 30m -count 1 ./pgstore ./sqlitestore ./routestore
+
 ## histories: HISTORIES histories of concurrent callers on each engine, with faults, checked for linearizability;
 ## as many with two servers on SQLite and on PostgreSQL, which are killed meanwhile; and as many of one caller,
 ## which must do the same on each engine as on memory, and the same as the model

@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { etcdtest.Main(m) }
 
 // patience is how long a call may take on a slow machine.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // open opens a store, which closes with the test. A slow machine may need longer than the short
 // timeout that a test gives its store.

@@ -41,7 +41,9 @@ type crowd struct {
 	unserved atomic.Int64 // UNAVAILABLE answers
 }
 
-const crowdSize = 16
+// crowdSize callers wait this long after each name: there are always some calls in progress, and time for
+// the members.
+const crowdSize, pause = 16, 10 * time.Millisecond
 
 func gather(reg *dibs.Registry) *crowd {
 	c := &crowd{reg: reg, stop: make(chan struct{}), held: make(map[dibs.ID]string)}
@@ -51,7 +53,7 @@ func gather(reg *dibs.Registry) *crowd {
 				select {
 				case <-c.stop:
 					return
-				default:
+				case <-time.After(pause):
 					c.reserve(fmt.Sprintf("name-%d-%d", i, n))
 				}
 			}
@@ -122,6 +124,15 @@ func (c *crowd) check(t *testing.T) {
 	t.Logf("%d names, %d unknown outcomes, %d times unavailable", len(c.held), c.unknown.Load(), c.unserved.Load())
 }
 
+// inTime checks how long something took, in a long run: any machine may be busy otherwise.
+func inTime(t *testing.T, what string, took, most time.Duration) {
+	t.Helper()
+	t.Logf("%s took %v", what, took)
+	if took > most && long() {
+		t.Errorf("%s took %v, want %v at most", what, took, most)
+	}
+}
+
 // back is how long a cluster may take until it serves again.
 const back = 5 * time.Second
 
@@ -165,11 +176,7 @@ func TestOneMemberFails(t *testing.T) {
 			for range rounds() {
 				moment := time.Now()
 				again := c.fail(t, leader, followers[0])
-				took := crowd.servedAfter(t, moment)
-				t.Logf("served again after %v", took)
-				if took > back {
-					t.Errorf("it took %v until the cluster served again", took)
-				}
+				inTime(t, "serving again", crowd.servedAfter(t, moment), back)
 				crowd.servedAfter(t, time.Now())
 				again()
 				crowd.servedAfter(t, time.Now())
@@ -196,9 +203,10 @@ func TestMostMembersFail(t *testing.T) {
 	reg := register(t, cfg, dibs.Config{})
 	store := open(t, cfg)
 	hold := dibs.Reserve{Namespace: "slug", Value: "before", Token: dibs.NewToken()}
-	if _, err := reg.Reserve(t.Context(), hold); err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "the cluster serves", func() bool {
+		_, err := reg.Reserve(t.Context(), hold)
+		return err == nil
+	})
 	leader, followers := cluster.Leader(t)
 	leader.Kill()
 	followers[0].Kill()

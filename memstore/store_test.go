@@ -185,8 +185,9 @@ func TestNames(t *testing.T) {
 		}
 		store := memstore.New(cfg) // one for several registries
 		return &nametest.Harness{
-			Open: func(testing.TB) dibs.Store { return keptOpen{store} },
-			Dump: func(tb testing.TB) []byte { return dump(tb, store) },
+			Open:    func(testing.TB) dibs.Store { return keptOpen{store} },
+			DryRuns: 500,
+			Dump:    func(tb testing.TB) []byte { return dump(tb, store) },
 		}
 	})
 }

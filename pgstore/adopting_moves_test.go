@@ -73,6 +73,7 @@ func (m *move) inTx(ctx context.Context, work func(tx pgx.Tx) error) error {
 }
 
 func TestMoveFromTwoStatementsAndACleanUpJob(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	m := beginMove(t, "a")
 	m.exec(`INSERT INTO tenant_slug_registry (slug, tenant_id, confirmed, reserved_at)
@@ -137,6 +138,7 @@ func TestMoveFromTwoStatementsAndACleanUpJob(t *testing.T) {
 }
 
 func TestMoveFromCheckThenInsert(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	m := beginMove(t, "b")
 	m.exec(`INSERT INTO weddings (signup_id, slug) SELECT -i, 'seed-' || i FROM generate_series(1, 105) i;

@@ -117,6 +117,7 @@ func copyProduct(ctx context.Context, reg *dibs.Registry, tx pgx.Tx, id int64, d
 }
 
 func TestMoveFromASlugColumnWithAHistoryTable(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	m := beginMove(t, "c")
 	m.exec(`INSERT INTO products SELECT i, 'Kit', 'kit-' || i || '-3', CASE WHEN i > 90 THEN now() END FROM generate_series(1, 105) i;

@@ -132,7 +132,7 @@ func (m *move) rows(label string) int {
 	return n
 }
 
-// write makes customers write until end is called. None of them may fail or wait long.
+// write makes customers write until end is called. None of them may fail.
 func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 	for range 2 {
 		m.writers.Go(func() {
@@ -140,9 +140,9 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 				select {
 				case <-m.stop:
 					return
-				case <-time.After(10 * time.Millisecond): // so that a backfill catches up soon
+				case <-time.After(30 * time.Millisecond): // so that a backfill catches up soon
 				}
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				m.version.RLock()
 				err := work(ctx, m.writes.Add(1), m.both)
 				m.version.RUnlock()
@@ -159,19 +159,14 @@ func (m *move) write(work func(ctx context.Context, i int64, both bool) error) {
 // meanwhile waits until customers have written some more.
 func (m *move) meanwhile() {
 	m.Helper()
-	from, deadline := m.writes.Load(), time.Now().Add(10*time.Second)
-	for m.writes.Load() < from+6 && !m.Failed() {
-		if time.Now().After(deadline) {
-			m.Fatal("the writers have stopped")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	from := m.writes.Load()
+	await(m.T, "customers have written", func() bool { return m.writes.Load() >= from+6 || m.Failed() })
 }
 
 // install is step 1; deploy is step 2, which ends when no process runs the old version.
 func (m *move) install() {
 	m.Helper()
-	store := must[*pgstore.Store](m.T)(pgstore.Open(m.Context(), m.dsn, pgstore.Config{}))
+	store := must[*pgstore.Store](m.T)(openPatient(m.dsn, pgstore.Config{}))
 	reg, err := embedded.Open(store, dibs.Config{Policies: map[string]dibs.Policy{}, Default: dibs.Policy{Profile: lowerCase{}}})
 	m.reg = must[*dibs.Registry](m.T)(reg, err)
 	m.Cleanup(func() { _ = reg.Close() })

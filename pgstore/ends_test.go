@@ -11,6 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/endtest"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/pgstore"
 )
 
 // A confirmation in time waits for a standby past the end of the hold. No process reports meanwhile
@@ -18,23 +19,31 @@ import (
 func TestConfirmationWaitsForAStandby(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Start(t, pgtest.Options{})
-	here, there := registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{}), registry(t, place{dsn: cluster.DSN("postgres")}, dibs.Config{})
-	const ttl = 3 * time.Second
-	hold := must[dibs.Hold](t)(here.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(ttl)}))
+	at := place{dsn: cluster.DSN("postgres")}
+	clock := connect(t, withParam(t, at.dsn, "synchronous_commit", "off")) // it waits for no standby
+	advance := func(statement string) {
+		t.Helper()
+		if _, err := clock.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	advance("CREATE SEQUENCE clock START 1800000000000; SELECT nextval('clock')")
+	cfg := pgstore.Config{ClockSQL: "(SELECT last_value FROM public.clock)"}
+	here, there := registryOn(t, at, cfg, dibs.Config{}), registryOn(t, at, cfg, dibs.Config{})
+	hold := must[dibs.Hold](t)(here.Reserve(t.Context(), dibs.Reserve{Namespace: endtest.Namespace, Value: endtest.Value, TTL: dibs.For(time.Minute)}))
 	confirmed := make(chan error, 1)
 	cluster.WithoutStandby(t, func() {
 		go func() {
 			_, err := here.Confirm(context.Background(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: dibs.Entity{Type: "user", ID: "1"}})
 			confirmed <- err
 		}()
-		for cluster.Waiting(t) == 0 {
-			select {
-			case err := <-confirmed:
-				t.Fatalf("the confirmation does not wait for the standby: %v", err)
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
-		time.Sleep(time.Until(hold.ExpiresAt) + 50*time.Millisecond)
+		// Other commits wait too, such as those of the feed.
+		await(t, "the commit of a name waits for the standby", func() (waits bool) {
+			err := clock.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity JOIN pg_locks USING (pid)
+				WHERE wait_event = 'SyncRep' AND relation = 'dibs.dibs_name_rows'::regclass AND mode = 'RowExclusiveLock')`).Scan(&waits)
+			return err == nil && waits
+		})
+		advance("SELECT setval('clock', last_value + 61000) FROM clock")
 		var asking sync.WaitGroup
 		for _, reg := range []*dibs.Registry{there, here} {
 			asking.Go(func() { endtest.Unanswered(t, reg, hold.Token) })

@@ -13,7 +13,7 @@ import (
 
 func TestFence(t *testing.T) {
 	t.Parallel()
-	for _, level := range levels {
+	for _, level := range suiteLevels() {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			s := &schemas{dsn: withParam(t, isolation(t, pgtest.Shared(t).DSN("postgres"), level), "pool_max_conns", "6")}
@@ -66,11 +66,10 @@ func TestFenceInATransaction(t *testing.T) {
 // awaitStatement waits until a session has sent a statement.
 func (s *shop) awaitStatement(t *testing.T, like string) {
 	t.Helper()
-	for seen := 0; seen == 0; {
-		if err := s.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE query LIKE $1", like).Scan(&seen); err != nil {
-			t.Fatal(err)
-		}
-	}
+	await(t, "a session has sent "+like, func() (seen bool) {
+		err := s.pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE $1)", like).Scan(&seen)
+		return err == nil && seen
+	})
 }
 
 // storeOf opens a second store on the schema of a shop.

@@ -119,6 +119,7 @@ func TestMigrationsInManyProcesses(t *testing.T) {
 // A migration that is interrupted at any exchange, and at each COMMIT before and after the server has
 // done it, resumes. The steps are alike, so only some are interrupted everywhere; see [longRun].
 func TestInterruptedMigration(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	r := newRig(t)
 	done := func(r *rig) int { return ask[int](r, "SELECT count(*) FROM "+r.table("dibs_schema")) }
@@ -144,7 +145,7 @@ func TestInterruptedMigration(t *testing.T) {
 // exchange before that, in a migration each.
 func (r *rig) migrateUntil(everywhere bool, action pgproxy.Action) (exchanges int) {
 	r.Helper()
-	dsn := r.proxy.DSN(pgtest.Shared(r.TB).DSN("postgres"))
+	dsn := r.proxy.DSN(r.dsn)
 	commit := pgproxy.SQL("(?i)^commit")
 	for k := 1; ; k++ {
 		atCommit := make(chan bool, 1)

@@ -17,6 +17,7 @@ import (
 // Poolers between pgx and the server may not support prepared statements. For those pgx has other
 // modes, by default_query_exec_mode in the DSN.
 func TestEveryExecModeOfPgx(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec"} {
 		t.Run(mode, func(t *testing.T) {

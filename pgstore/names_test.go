@@ -33,7 +33,7 @@ func namesSchema(tb testing.TB, dsn string, cfg pgstore.Config) *nametest.Harnes
 	return &nametest.Harness{
 		Open: func(tb testing.TB) dibs.Store {
 			tb.Helper()
-			store, err := pgstore.Open(context.Background(), dsn, cfg)
+			store, err := openPatient(dsn, cfg)
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -77,11 +77,11 @@ func eachNamesPlace(t *testing.T, levels []string, suite func(*testing.T, func(t
 }
 
 func TestLookAlikes(t *testing.T) {
-	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.LookAlikes)
+	eachNamesPlace(t, suiteLevels(), nametest.LookAlikes)
 }
 
 func TestKeys(t *testing.T) {
-	eachNamesPlace(t, []string{"read committed", "serializable"}, nametest.Keys)
+	eachNamesPlace(t, suiteLevels(), nametest.Keys)
 }
 
 func TestActivity(t *testing.T) {
@@ -101,6 +101,7 @@ var loggingAll = map[string]string{
 }
 
 func TestBlindValuesLeaveNoTrace(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	nametest.Traces(t, func(tb testing.TB, clock *storetest.Clock) *nametest.Harness {
 		tb.Helper()

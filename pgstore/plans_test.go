@@ -21,6 +21,7 @@ import (
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/pgstore"
+	"github.com/calldibs/dibs/storetest"
 )
 
 // fillNames writes names with entities and events by bulk SQL. Each namespace has one state that
@@ -45,19 +46,44 @@ var fillNames = []string{
 	`INSERT INTO {schema}.dibs_documents (kind, id, rev, due, label) SELECT 'filler', id, 1, 4000000000000 + i, i::text FROM filled`,
 }
 
-// fill fills the tables. It runs further statements for each: without them there are no statistics.
-func (r *rig) fill(further ...string) {
-	r.Helper()
+// filledDatabase is a database of the shared cluster with many names, and without statistics of its
+// tables. To copy it is much faster than to fill another one.
+const filledDatabase = "filled"
+
+var fillDatabase sync.Once
+
+// newFilledRig returns a rig on a copy of the filled database.
+func newFilledRig(tb testing.TB) *rig {
+	tb.Helper()
+	fillDatabase.Do(func() { fillNewDatabase(tb, pgtest.Shared(tb)) })
+	return rigIn(tb, pgtest.Shared(tb).CopyDatabase(tb, filledDatabase), filledDatabase)
+}
+
+func fillNewDatabase(tb testing.TB, cluster *pgtest.Cluster) {
+	tb.Helper()
 	list := fillNames
-	for _, table := range []string{"dibs_name_rows", "dibs_entities", "dibs_documents", "dibs_batches", "dibs_events"} {
-		for _, statement := range append([]string{"ALTER TABLE {schema}.%s SET (autovacuum_enabled = false)"}, further...) {
-			list = append(list, fmt.Sprintf(statement, table))
+	for _, table := range largeTables {
+		list = append(list, "ALTER TABLE {schema}."+table+" SET (autovacuum_enabled = false)")
+	}
+	if _, err := connect(tb, cluster.DSN("postgres")).Exec(tb.Context(), "CREATE DATABASE "+filledDatabase); err != nil {
+		tb.Fatal(err)
+	}
+	dsn := cluster.DSN(filledDatabase)
+	if err := pgstore.Migrate(tb.Context(), dsn, pgstore.Config{Schema: filledDatabase}); err != nil {
+		tb.Fatal(err)
+	}
+	conn := connect(tb, dsn)
+	for _, statement := range list {
+		if _, err := conn.Exec(tb.Context(), strings.ReplaceAll(statement, "{schema}", filledDatabase)); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, statement := range list {
-		r.exec(r.inSchema(statement))
+	if err := conn.Close(tb.Context()); err != nil { // a database in use cannot be copied
+		tb.Fatal(err)
 	}
 }
+
+var largeTables = []string{"dibs_name_rows", "dibs_entities", "dibs_documents", "dibs_batches", "dibs_events"}
 
 func (r *rig) inSchema(statement string) string {
 	return strings.ReplaceAll(statement, "{schema}", pgx.Identifier{r.schema}.Sanitize())
@@ -66,7 +92,7 @@ func (r *rig) inSchema(statement string) string {
 // explain opens a connection whose plans are read.
 func (r *rig) explain(plans *planReader) *pgx.Conn {
 	r.Helper()
-	dsn := pgtest.Shared(r).DSN("postgres")
+	dsn := r.dsn
 	for i := 0; i < len(explained); i += 2 {
 		dsn = withParam(r, dsn, explained[i], explained[i+1])
 	}
@@ -187,26 +213,27 @@ func (p *planReader) has(text string) bool {
 // Every statement of the store finds its rows by an index, whatever the number of names, and whether
 // the server has statistics of the tables or not.
 func TestPlans(t *testing.T) {
+	sequential(t)
 	t.Parallel()
-	analyze := []string{"ANALYZE {schema}.%s"}
 	// The server explains no statement that changes a table.
 	sessions := []string{"add fence", "drop fence", "settings of a transaction"}
 	transactions := []string{"add fence", "drop fence", "settings", "notify"}
 	for name, c := range map[string]struct {
-		statements []string
+		statistics bool
 		pooling    bool
 		unused     []string
 	}{
-		"without statistics":                   {nil, false, sessions},
-		"with statistics":                      {analyze, false, sessions},
-		"pooled transactions":                  {nil, true, transactions},
-		"pooled transactions, with statistics": {analyze, true, transactions},
+		"without statistics":                   {false, false, sessions},
+		"with statistics":                      {true, false, sessions},
+		"pooled transactions":                  {false, true, transactions},
+		"pooled transactions, with statistics": {true, true, transactions},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			r.aside(pgstore.Config{})
-			r.fill(c.statements...)
+			r := newFilledRig(t)
+			if c.statistics {
+				r.exec("ANALYZE")
+			}
 			plans := &planReader{TB: t, most: mostRows}
 			if c.pooling {
 				plans.most = mostRowsPooled
@@ -240,10 +267,9 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 // The test of plans finds a scan, and an index that is read for more than a page.
 func TestPlansAreRefused(t *testing.T) {
+	sequential(t)
 	t.Parallel()
-	r := newRig(t)
-	r.aside(pgstore.Config{})
-	r.fill()
+	r := newFilledRig(t)
 	found := &recorder{TB: t}
 	conn := r.explain(&planReader{TB: found, most: mostRows})
 	for statement, want := range map[string]string{
@@ -342,42 +368,13 @@ func (r *rig) planSnapshot() error {
 
 // planLists lists names by all kinds of queries, in the states that lists of the registry ask for.
 func (r *rig) planLists(store dibs.Store) error {
-	after := &dibs.ListPosition{Namespace: "beta.slug", Label: "name-8"}
-	states := [][]dibs.State{
-		nil,
-		{dibs.Active},
-		{dibs.Held},
-		{dibs.Alias},
-		{dibs.Suspect},
-		{dibs.Quarantined},
-		{dibs.Free},
-		{dibs.Suspect, dibs.Held},
-		{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined},
-	}
-	for _, query := range []dibs.ListQuery{
-		{},
-		{After: after},
-		{Namespace: "acme.slug"},
-		{Namespace: "beta.slug"},
-		{Namespace: "gamma.slug"},
-		{Namespace: "beta.slug", After: after},
-		{From: "name-3", To: "name-f"},
-		{From: "name-3", To: "name-f", After: after},
-		{Namespace: "beta.slug", From: "name-3", To: "name-f", After: after},
-	} {
-		for _, query.States = range states {
-			query.Kind, query.Limit = dibs.KindName, 3
-			list, err := store.List(context.Background(), query)
-			if err != nil || len(list) != query.Limit {
-				return fmt.Errorf("%+v: %d names, %w", query, len(list), err)
-			}
+	for _, query := range append(storetest.ListQueries(3, "beta.slug", "acme.slug", "gamma.slug"), dibs.ListQuery{Kind: dibs.KindName, DueBefore: math.MaxInt64, Limit: 3}) {
+		list, err := store.List(context.Background(), query)
+		if err != nil || len(list) != query.Limit {
+			return fmt.Errorf("%+v: %d names, %w", query, len(list), err)
 		}
 	}
-	ending := dibs.ListQuery{Kind: dibs.KindName, DueBefore: math.MaxInt64, Limit: 3}
-	if list, err := store.List(context.Background(), ending); err != nil || len(list) != ending.Limit {
-		return fmt.Errorf("%+v: %d names, %w", ending, len(list), err)
-	}
-	for _, query := range []dibs.ListQuery{{}, {From: "1", To: "2"}, {After: after}} {
+	for _, query := range []dibs.ListQuery{{}, {From: "1", To: "2"}, {After: &dibs.ListPosition{Label: "1"}}} {
 		query.Kind, query.Limit = "filler", 3
 		if _, err := store.List(context.Background(), query); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/coretest"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
 	"github.com/calldibs/dibs/storetest"
@@ -25,8 +26,12 @@ import (
 var poolSizes = map[string]int{"session": 60, "transaction": 20}
 
 func TestConformanceBehindPgBouncer(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	for mode, size := range poolSizes {
+		if mode == "session" && longRun() == 0 {
+			continue // see TestSessionPooling
+		}
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			dsn := withParam(t, pgtest.Shared(t).Bouncer(t, mode, size), "pool_max_conns", "3")
@@ -43,7 +48,7 @@ func behindPgBouncer(t *testing.T) (dsn string, registries [2]*dibs.Registry) {
 	dsn = pgtest.Shared(t).Bouncer(t, "transaction", 3)
 	schema := pgtest.Shared(t).NewSchema(t)
 	for i := range registries {
-		store := must[*pgstore.Store](t)(pgstore.Open(t.Context(), dsn, pgstore.Config{Schema: schema, TransactionPooling: true}))
+		store := must[*pgstore.Store](t)(openPatient(dsn, pgstore.Config{Schema: schema, TransactionPooling: true}))
 		registries[i] = must[*dibs.Registry](t)(core.Open(store, dibs.Config{PollEvery: 10 * time.Millisecond}))
 		t.Cleanup(func() { _ = registries[i].Close() })
 	}
@@ -86,6 +91,31 @@ func TestTransactionPooling(t *testing.T) {
 	running.Wait()
 	for value := range life(t, registries[1]) {
 		_ = must[dibs.Resolution](t)(registries[0].Resolve(t.Context(), "slug", value))
+	}
+}
+
+// In session mode a connection has a session of its own, so that the store needs no setting: it
+// prepares statements, and is notified of what another process commits.
+func TestSessionPooling(t *testing.T) {
+	t.Parallel()
+	at := place{pgtest.Shared(t).Bouncer(t, "session", 30), pgtest.Shared(t).NewSchema(t)}
+	const never = time.Hour
+	writer, reader := registry(t, at, dibs.Config{}), registry(t, at, dibs.Config{PollEvery: never})
+	for value, state := range life(t, writer) {
+		if got := coretest.StateOf(t, reader, value); got != state {
+			t.Errorf("%s is %s, want %s", value, got, state)
+		}
+	}
+	for event, err := range reader.Watch(t.Context(), dibs.FeedQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Value == "sunday" {
+			must[dibs.Hold](t)(writer.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "later"}))
+		}
+		if event.Value == "later" {
+			break
+		}
 	}
 }
 

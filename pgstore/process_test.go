@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	parallel.PerProcessor(3)
+	parallel.PerProcessor(4)
 	os.Exit(m.Run())
 }
 

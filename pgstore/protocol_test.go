@@ -18,6 +18,7 @@ import (
 // The store uses no feature that other servers with the protocol of PostgreSQL lack: not in
 // migrations, not in any verb, not inside a caller's transaction.
 func TestNoForbiddenFeatures(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	r := newRig(t)
 	r.proxy.Forbid(pgproxy.Forbidden)
@@ -70,6 +71,7 @@ func (c *sequenceClock) advance(d time.Duration) {
 
 // With prepared statements every call of a store is one round trip.
 func TestOneRoundTrip(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	// One connection, so that the statements are prepared on it.
 	r := newRig(t).open(pgstore.Config{NoNotify: true}, "pool_max_conns", "1")

@@ -1,11 +1,13 @@
 package pgstore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs/internal/core"
 
@@ -20,6 +22,7 @@ import (
 // rig is a store behind a proxy that injects faults, and a direct connection to check the database.
 type rig struct {
 	testing.TB
+	dsn    string // around the proxy
 	schema string
 	proxy  *pgproxy.Proxy
 	store  *pgstore.Store // through the proxy; nil until it is opened
@@ -35,14 +38,14 @@ func newRig(tb testing.TB) *rig {
 // rigOn returns a rig on a schema, with its own proxy: tests that share a schema do not share faults.
 func rigOn(tb testing.TB, schema string) *rig {
 	tb.Helper()
+	return rigIn(tb, pgtest.Shared(tb).DSN("postgres"), schema)
+}
+
+// rigIn returns a rig on a schema of a database of the shared cluster.
+func rigIn(tb testing.TB, dsn, schema string) *rig {
+	tb.Helper()
 	network, addr := pgtest.Shared(tb).SocketAddr()
-	r := &rig{TB: tb, schema: schema, proxy: pgproxy.Start(tb, network, addr)}
-	var err error
-	if r.direct, err = pgx.Connect(context.Background(), pgtest.Shared(tb).DSN("postgres")); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = r.direct.Close(context.Background()) })
-	return r
+	return &rig{TB: tb, dsn: dsn, schema: schema, proxy: pgproxy.Start(tb, network, addr), direct: connect(tb, dsn)}
 }
 
 // schemaFor creates a schema for several rigs.
@@ -68,11 +71,18 @@ func (r *rig) open(cfg pgstore.Config, params ...string) *rig {
 func (r *rig) tryOpen(cfg pgstore.Config, params ...string) (*pgstore.Store, error) {
 	r.Helper()
 	cfg.Schema = r.schema
-	dsn := withParam(r.TB, r.proxy.DSN(pgtest.Shared(r.TB).DSN("postgres")), "application_name", r.sessions())
+	dsn := withParam(r.TB, r.proxy.DSN(r.dsn), "application_name", r.sessions())
 	for i := 0; i < len(params); i += 2 {
 		dsn = withParam(r.TB, dsn, params[i], params[i+1])
 	}
-	return pgstore.Open(context.Background(), dsn, cfg)
+	return r.openPatient(dsn, cfg)
+}
+
+// openPatient opens a store on which no commit of a rig is [dibs.Busy], unless the test is about that: a busy
+// machine may take long for the locks that the server itself needs, to make a table longer for example.
+func (r *rig) openPatient(dsn string, cfg pgstore.Config) (*pgstore.Store, error) {
+	cfg.LockWait = cmp.Or(cfg.LockWait, 10*time.Second)
+	return openPatient(dsn, cfg)
 }
 
 func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
@@ -81,7 +91,7 @@ func (r *rig) sessions() string { return fmt.Sprintf("rig_%p", r) }
 func (r *rig) aside(cfg pgstore.Config) *pgstore.Store {
 	r.Helper()
 	cfg.Schema = r.schema
-	store, err := pgstore.Open(context.Background(), pgtest.Shared(r.TB).DSN("postgres"), cfg)
+	store, err := r.openPatient(r.dsn, cfg)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -64,6 +64,7 @@ func newer(r *rig) {
 
 // A schema may have any name that PostgreSQL allows, for tables, NOTIFY and a caller's transaction.
 func TestOddSchemaNames(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	for _, schema := range []string{
 		`Ünï "x"`, `a.b; -- 'c'`, `$1`, `%s`, `{schema}`,

@@ -14,6 +14,7 @@ import (
 // their dead rows go without a vacuum. A name is different, since each change moves it in an index
 // by its state or its date.
 func TestHotUpdates(t *testing.T) {
+	sequential(t)
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t).open(pgstore.Config{})

@@ -82,9 +82,7 @@ func (s *txPerCall) List(ctx context.Context, query dibs.ListQuery) (records []d
 }
 
 func TestConformanceInATransaction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the suite runs on the store itself")
-	}
+	sequential(t) // but for calls that TestConformance makes too
 	t.Parallel()
 	dsn := withParam(t, pgtest.Shared(t).DSN("postgres"), "pool_max_conns", "4")
 	s := &schemas{dsn: dsn}

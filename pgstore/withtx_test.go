@@ -104,7 +104,7 @@ func openShop(t *testing.T, storeCfg pgstore.Config, cfg dibs.Config) *shop {
 	if storeCfg.Schema == "" {
 		storeCfg.Schema = pgtest.Shared(t).NewSchema(t)
 	}
-	store, err := pgstore.Open(t.Context(), dsn, storeCfg)
+	store, err := openPatient(dsn, storeCfg)
 	if err != nil {
 		t.Fatal(err)
 	}

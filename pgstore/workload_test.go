@@ -13,7 +13,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/pgstore"
 )
 
@@ -193,7 +192,7 @@ func (w *workload) inside(tx any, prefix string) {
 
 func (w *workload) insidePgxTx() {
 	w.Helper()
-	conn, err := pgx.Connect(context.Background(), w.rig.proxy.DSN(pgtest.Shared(w).DSN("postgres")))
+	conn, err := pgx.Connect(context.Background(), w.rig.proxy.DSN(w.rig.dsn))
 	w.ok(err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	w.ok(pgx.BeginFunc(context.Background(), conn, func(tx pgx.Tx) error {
@@ -204,7 +203,7 @@ func (w *workload) insidePgxTx() {
 
 func (w *workload) insideSQLTx() {
 	w.Helper()
-	db, err := sql.Open("pgx", w.rig.proxy.DSN(pgtest.Shared(w).DSN("postgres")))
+	db, err := sql.Open("pgx", w.rig.proxy.DSN(w.rig.dsn))
 	w.ok(err)
 	defer db.Close()
 	tx, err := db.BeginTx(context.Background(), nil)

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/etcdtest"
@@ -43,27 +41,42 @@ func onSQLite(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
 	}
 }
 
+// schemas are empty schemas of the shared cluster. To make one takes longer than most cases.
+var (
+	schemas     = make(chan string, 100)
+	schemasMade atomic.Int64
+)
+
 // onPostgres opens a schema whose clock is a sequence, which the suite can move.
 func onPostgres(tb testing.TB, clock *storetest.Clock) func() dibs.Store {
-	cluster := pgtest.Shared(tb)
-	schema := cluster.NewSchema(tb)
-	quoted := pgx.Identifier{schema}.Sanitize()
-	conn, err := pgx.Connect(context.Background(), cluster.DSN("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
-	run := func(statement string) {
-		if _, err := conn.Exec(context.Background(), statement); err != nil {
+	dsn := pgtest.Shared(tb).DSN("postgres")
+	conn := pgtest.Connect(tb, dsn)
+	run := func(statements string) {
+		if _, err := conn.Exec(context.Background(), statements); err != nil {
 			tb.Error(err)
 		}
 	}
-	run("CREATE SCHEMA " + quoted)
-	run("CREATE SEQUENCE " + quoted + ".clock")
-	clock.Follow(func(now time.Time) { run(fmt.Sprintf("SELECT setval('%s.clock', %d)", quoted, now.UnixMilli())) })
+	var schema string
+	select {
+	case schema = <-schemas:
+	default:
+		schema = fmt.Sprint("reused_", schemasMade.Add(1))
+		run(fmt.Sprintf("CREATE SCHEMA %s; CREATE SEQUENCE %[1]s.clock", schema))
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			return
+		}
+		for _, table := range []string{"name_rows", "entities", "documents", "events", "batches", "counts"} {
+			run(fmt.Sprintf("DELETE FROM %s.dibs_%s", schema, table))
+		}
+		run(fmt.Sprintf("UPDATE %s.dibs_head SET seq = 0", schema))
+		schemas <- schema
+	})
+	clock.Follow(func(now time.Time) { run(fmt.Sprintf("SELECT setval('%s.clock', %d)", schema, now.UnixMilli())) })
 	return func() dibs.Store {
-		return opened(pgstore.Open(context.Background(), cluster.DSN("postgres")+"&pool_max_conns=6", pgstore.Config{
-			Schema: schema, LockWait: time.Second, ClockSQL: "(SELECT last_value FROM " + quoted + ".clock)",
+		return opened(pgstore.Open(context.Background(), dsn+"&pool_max_conns=6", pgstore.Config{
+			Schema: schema, LockWait: 3 * time.Second, ClockSQL: "(SELECT last_value FROM " + schema + ".clock)",
 		}))(tb)
 	}
 }

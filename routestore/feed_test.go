@@ -114,7 +114,7 @@ func TestWatch(t *testing.T) {
 	clock := storetest.NewClock(start)
 	registry, _ := threeParts(t, clock)
 	defer end(t, registry)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	watched := make(chan dibs.Event)
 	go func() {

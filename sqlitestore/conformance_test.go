@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/sqlitestore"
 	"github.com/calldibs/dibs/storetest"
 )

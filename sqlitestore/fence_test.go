@@ -28,7 +28,7 @@ func TestFence(t *testing.T) {
 func TestFenceInATransaction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.db")
-	reg, db := openSharedAt(t, path, "deferred")
+	reg, db := openSharedAt(t, path, "deferred", nil)
 	fencing, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
 	if err != nil {
 		t.Fatal(err)

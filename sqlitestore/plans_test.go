@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/storetest"
 )
 
 // fillNames writes active names of two namespaces, with entities and events, by bulk SQL. Some
@@ -127,35 +128,12 @@ func planReads(t *testing.T, q *queries) {
 
 func planLists(t *testing.T, q *queries) {
 	t.Helper()
-	after := &dibs.ListPosition{Namespace: "acme.slug", Label: "name-8"}
-	states := [][]dibs.State{
-		nil,
-		{dibs.Active},
-		{dibs.Held},
-		{dibs.Alias},
-		{dibs.Suspect},
-		{dibs.Quarantined},
-		{dibs.Free},
-		{dibs.Suspect, dibs.Held},
-		{dibs.Free, dibs.Held, dibs.Alias, dibs.Quarantined},
-	}
-	for _, query := range []dibs.ListQuery{
-		{},
-		{After: after},
-		{Namespace: "acme.slug"},
-		{Namespace: "acme.slug", After: after},
-		{From: "name-3", To: "name-f"},
-		{From: "name-3", To: "name-f", After: after},
-		{Namespace: "acme.slug", From: "name-3", To: "name-f", After: after},
-	} {
-		for _, query.States = range states {
-			query.Kind, query.Limit = dibs.KindName, 1
-			if list, err := q.List(t.Context(), query); err != nil || len(list) != query.Limit {
-				t.Errorf("%+v: %d names, %v", query, len(list), err)
-			}
+	for _, query := range storetest.ListQueries(1, "acme.slug", "beta.slug") {
+		if list, err := q.List(t.Context(), query); err != nil || len(list) != query.Limit {
+			t.Errorf("%+v: %d names, %v", query, len(list), err)
 		}
 	}
-	for _, query := range []dibs.ListQuery{{}, {From: "a", To: "b"}, {After: after}} {
+	for _, query := range []dibs.ListQuery{{}, {From: "a", To: "b"}, {After: &dibs.ListPosition{Label: "a"}}} {
 		query.Kind, query.Limit = dibs.KindTally, 3
 		if _, err := q.List(t.Context(), query); err != nil {
 			t.Error(err)

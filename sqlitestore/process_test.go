@@ -11,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/parallel"
 
 	"github.com/calldibs/dibs"
 )
@@ -34,12 +36,16 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	parallel.PerProcessor(5) // most tests wait for the disk
 	os.Exit(m.Run())
 }
 
+// patient is for processes that want the lock of a file all the time: which of them gets it is a matter of luck.
+var patient = Config{BusyTimeout: time.Minute}
+
 // commitForever prints the names whose commits were acknowledged.
 func commitForever(path, prefix string) error {
-	s, err := Open(context.Background(), path, Config{})
+	s, err := Open(context.Background(), path, patient)
 	if err != nil {
 		return err
 	}
@@ -61,7 +67,7 @@ const (
 // raceForNames reserves names by several concurrent callers, and prints those that it got.
 func raceForNames(path, _ string) error {
 	ctx := context.Background()
-	s, err := Open(ctx, path, Config{})
+	s, err := Open(ctx, path, patient)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // callersDB is the caller's pool on the file of the store.
 func callersDB(t *testing.T, path string, params ...string) *sql.DB {
 	t.Helper()
-	db := sql.OpenDB(connector(dsn(path, Config{BusyTimeout: 50 * time.Millisecond}, params...)))
+	db := sql.OpenDB(connector(dsn(path, Config{BusyTimeout: time.Second}, params...)))
 	t.Cleanup(func() { _ = db.Close() })
 	if _, err := db.Exec("CREATE TABLE IF NOT EXISTS orders (name TEXT)"); err != nil {
 		t.Fatal(err)

@@ -23,12 +23,12 @@ var product = dibs.Entity{Type: "product", ID: "101"}
 // openShared returns a registry, and a pool of the caller on the same file.
 func openShared(t *testing.T, txlock string) (*dibs.Registry, *sql.DB) {
 	t.Helper()
-	return openSharedAt(t, filepath.Join(t.TempDir(), "shop.db"), txlock)
+	return openSharedAt(t, filepath.Join(t.TempDir(), "shop.db"), txlock, nil)
 }
 
-func openSharedAt(t *testing.T, path, txlock string) (*dibs.Registry, *sql.DB) {
+func openSharedAt(t *testing.T, path, txlock string, now func() time.Time) (*dibs.Registry, *sql.DB) {
 	t.Helper()
-	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
+	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func openSharedAt(t *testing.T, path, txlock string) (*dibs.Registry, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_txlock="+txlock)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)&_txlock="+txlock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,20 @@
 package storetest
 
 import (
+	"os"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/calldibs/dibs/internal/parallel"
 )
+
+// TestMain shortens the wait for stores that never answer.
+func TestMain(m *testing.M) {
+	patience = 2 * time.Second
+	parallel.PerProcessor(4) // which mostly wait
+	os.Exit(m.Run())
+}
 
 // broken is a store that breaks one must, in one of the ways engines do.
 type broken struct {

@@ -40,7 +40,7 @@ func awaitCommit(e *env) {
 			return
 		}
 		e.clock.Advance(time.Millisecond)
-		isOver, err := over(e, reader, held, end)
+		isOver, err := over(e, reader, held, func() error { return e.await(reader, end, held.Ref()) })
 		resume()
 		committed := <-outcome == nil
 		switch {
@@ -51,7 +51,8 @@ func awaitCommit(e *env) {
 		case err == nil && !isOver && !committed:
 			e.Fatalf("Load found a commit that did not succeed")
 		}
-		if isOver, err = over(e, reader, held, end); err != nil || isOver == committed {
+		isOver, err = over(e, reader, held, func() error { return reader.Await(e.Context(), refsOf(held), end) })
+		if err != nil || isOver == committed {
 			e.Fatalf("hold over: %v, confirmed: %v, error: %v", isOver, committed, err)
 		}
 	}
@@ -68,9 +69,9 @@ func (e *env) stall() (stalled <-chan struct{}, resume func()) {
 }
 
 // over awaits an end and reports whether the name is unchanged afterwards.
-func over(e *env, store dibs.Store, n *dibs.NameRecord, end dibs.Instant) (bool, error) {
+func over(e *env, store dibs.Store, n *dibs.NameRecord, await func() error) (bool, error) {
 	e.Helper()
-	if err := e.await(store, end, n.Ref()); err != nil {
+	if err := await(); err != nil {
 		return false, err
 	}
 	found, err := loadAll(e.Context(), store, n.Ref())
@@ -136,9 +137,10 @@ func awaitClock(e *env) {
 	e.stale("a commit that begins after Await has returned is late", join(update(held, next(held, nil)), within(dibs.Window{Before: end})))
 }
 
-// patience is how long a group may wait for another transaction. Working engines
-// answer much sooner.
-const patience = 2 * time.Second
+// patience is how long a call may take that must not wait for another transaction. Working engines
+// answer much sooner, but a busy machine may not run them. The suite's own tests, of stores that
+// wait, have less.
+var patience = time.Minute
 
 func commitBusy(e *env) {
 	if e.harness.Hold == nil {

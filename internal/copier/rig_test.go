@@ -19,6 +19,7 @@ import (
 	"github.com/calldibs/dibs/etcdstore"
 	"github.com/calldibs/dibs/internal/copier"
 	"github.com/calldibs/dibs/internal/etcdtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/snapshot"

@@ -5,6 +5,7 @@ package endtest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,13 +66,17 @@ const given = 200 * time.Millisecond
 // decided before its end is in progress.
 func Unanswered(t *testing.T, reg *dibs.Registry, token string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), given)
+	defer cancel()
+	var asking sync.WaitGroup
 	for name, ask := range Questions {
-		ctx, cancel := context.WithTimeout(t.Context(), given)
-		if err := ask(ctx, reg, token); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: answered %v while a commit is in progress", name, err)
-		}
-		cancel()
+		asking.Go(func() {
+			if err := ask(ctx, reg, token); !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: answered %v while a commit is in progress", name, err)
+			}
+		})
 	}
+	asking.Wait()
 }
 
 // Confirmed demands that all answers agree with a confirmed hold.

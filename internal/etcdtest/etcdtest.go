@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -204,16 +205,20 @@ func (c *Cluster) addresses(opts Options) ([]address, error) {
 	return addresses, nil
 }
 
-// freePorts returns unused ports.
+// freePorts returns unused ports. Systems give outgoing connections ports above 32767: one of those could
+// be taken before its member starts, or while the member is down.
 func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		port := 10_000 + rand.IntN(22_000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		switch {
+		case err == nil:
+			defer func() { _ = listener.Close() }() // all at the end, so that all are different
+			ports = append(ports, port)
+		case tries > 100*n:
 			return nil, err
 		}
-		defer func() { _ = listener.Close() }() // all at the end, so that all are different
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil
 }

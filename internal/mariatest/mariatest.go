@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/calldibs/dibs/internal/testcache"
 )
 
 // patience is how long a server may take to start on a busy machine.
@@ -32,6 +34,28 @@ type Server struct {
 	process *exec.Cmd
 }
 
+// program is the server.
+const program = "/usr/sbin/mariadbd"
+
+// template returns the data of an empty server. To copy it is much faster than to make it.
+func template() (string, error) {
+	version, err := testcache.Version(program)
+	if err != nil {
+		return "", fmt.Errorf("%w: make deps installs MariaDB", err)
+	}
+	args := append([]string{"--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"}, small...)
+	return testcache.Folder(append(args, version), func(folder string) error {
+		if out, err := exec.Command("mariadb-install-db", append(args, "--datadir="+folder)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: make deps installs MariaDB\n%s", err, out)
+		}
+		return nil
+	})
+}
+
+// small are settings of a server that is copied and started quickly. It needs to survive a kill, not
+// a power failure.
+var small = []string{"--innodb-log-file-size=4M", "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"}
+
 // Start starts a server with an empty database, which ends with the test.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
@@ -44,10 +68,12 @@ func Start(tb testing.TB) *Server {
 		s.Kill()
 		_ = os.RemoveAll(folder)
 	})
-	install := exec.CommandContext(tb.Context(), "mariadb-install-db", "--no-defaults", "--user=root", "--datadir="+s.path("data"),
-		"--tmpdir="+folder, "--auth-root-authentication-method=normal", "--skip-test-db")
-	if out, err := install.CombinedOutput(); err != nil {
-		tb.Fatalf("%v: make deps installs MariaDB\n%s", err, out)
+	empty, err := template()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if out, err := exec.Command("cp", "-Rp", empty, s.path("data")).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
 	}
 	s.Restart(tb)
 	if err := s.exec(tb.Context(), "CREATE DATABASE "+database+" CHARACTER SET utf8mb4"); err != nil {
@@ -66,8 +92,10 @@ func (s *Server) URL() string {
 // Restart starts a server that was killed, and returns once it answers.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
-	s.process = exec.Command("/usr/sbin/mariadbd", "--no-defaults", "--user=root", "--datadir="+s.path("data"), "--socket="+s.path("socket"),
-		"--skip-networking", "--innodb-flush-log-at-trx-commit=0", "--tmpdir="+s.folder, "--pid-file="+s.path("pid"))
+	s.process = exec.Command(program, append([]string{
+		"--no-defaults", "--user=root", "--datadir=" + s.path("data"), "--socket=" + s.path("socket"),
+		"--skip-networking", "--tmpdir=" + s.folder, "--pid-file=" + s.path("pid"),
+	}, small...)...)
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.process.Start(); err != nil {
 		tb.Fatal(err)

@@ -48,6 +48,10 @@ type Harness struct {
 	// means that the engine has no such transactions.
 	InTx func(ctx context.Context, reg *dibs.Registry, work func(bound *dibs.Registry) error) error
 
+	// DryRuns is how many commands the test of that name tries. Zero means 150: the rules decide them,
+	// whatever the engine, so a fast one tries more.
+	DryRuns int
+
 	// Files returns the paths of all files of the engine, and of its log. Only
 	// [Traces] needs it and the fields below.
 	Files func(tb testing.TB) []string

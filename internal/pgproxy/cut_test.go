@@ -98,9 +98,14 @@ func TestStall(t *testing.T) {
 func TestStallOutlivesTheClient(t *testing.T) {
 	f := begin(t)
 	until := make(chan struct{})
-	f.p.SetHook(pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.Stall(until)))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	stalling := pgproxy.Once((*pgproxy.Exchange).Commits, pgproxy.Stall(until))
+	f.p.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {
+		if x.Commits() {
+			cancel() // the exchange is on its way
+		}
+		return stalling(x)
+	})
 	if _, err := f.conn.Exec(ctx, "INSERT INTO t VALUES (1)"); err == nil {
 		t.Fatal("no error")
 	}

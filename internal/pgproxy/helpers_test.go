@@ -118,7 +118,7 @@ func (f *fixture) status(want byte) {
 // eventually waits for a condition.
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.Fatalf("condition not met: %s", what)
 		}

@@ -188,7 +188,7 @@ func TestNotificationsPassOrNot(t *testing.T) {
 	}
 	wait := func() string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		n, err := f.conn.WaitForNotification(ctx)
 		if err != nil {

@@ -7,6 +7,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -14,7 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/calldibs/dibs/internal/harness"
 )
@@ -101,8 +104,28 @@ func (c *Cluster) SocketAddr() (network, addr string) {
 // with the test's own cluster. It takes about 0.1 s: use a schema where that is enough.
 func (c *Cluster) NewDatabase(tb harness.TB) string {
 	tb.Helper()
+	return c.create(tb, "")
+}
+
+// CopyDatabase creates a copy of a database that no connection uses, and returns its DSN. It is dropped
+// like that of NewDatabase.
+func (c *Cluster) CopyDatabase(tb harness.TB, database string) string {
+	tb.Helper()
+	return c.create(tb, " TEMPLATE "+database)
+}
+
+func (c *Cluster) create(tb harness.TB, options string) (dsn string) {
+	tb.Helper()
 	name := c.uniqueName("database")
-	if err := c.exec("CREATE DATABASE " + name); err != nil {
+	err := await("the database is created", func() (bool, error) {
+		err := c.exec("CREATE DATABASE " + name + options)
+		refused, _ := errors.AsType[*pgconn.PgError](err)
+		if refused != nil && refused.Code == pgerrcode.ObjectInUse {
+			return false, nil // the session of a closed connection takes a moment to end
+		}
+		return err == nil, err
+	})
+	if err != nil {
 		tb.Fatal(err)
 	}
 	if c.shared { // another one is removed with all of its databases

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs/internal/harness"
+	"github.com/calldibs/dibs/internal/parallel"
 )
 
 const childEnv = "DIBS_PGTEST_CHILD"
@@ -27,6 +28,7 @@ const childEnv = "DIBS_PGTEST_CHILD"
 // location, and waits to be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
+		parallel.PerProcessor(3) // most tests wait for servers
 		os.Exit(m.Run())
 	}
 	c, err := sharedCluster()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/calldibs/dibs/internal/harness"
+	"github.com/calldibs/dibs/internal/testcache"
 )
 
 const (
@@ -37,21 +39,37 @@ var usualSettings = map[string]string{
 	"shared_buffers":     "64MB",
 }
 
-// template is the home with the output of initdb, once for a test binary: copying it is much
-// faster. It must be referenced here: when the garbage collector closes the pipe to its
-// guard, the guard removes the home.
-var template = sync.OnceValues(func() (*home, error) {
-	h, err := newHome("")
+// template returns the output of initdb. To copy it is much faster.
+var template = sync.OnceValues(func() (string, error) {
+	bin, err := findPrograms()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	err = h.run("initdb", "-D", h.data(), "--no-sync", "-A", "trust", "-U", superuser, "-E", "UTF8", "--locale=C")
+	version, err := testcache.Version(filepath.Join(bin, "postgres"))
 	if err != nil {
-		h.remove()
-		return nil, err
+		return "", err
 	}
-	return h, nil
+	args := []string{"--no-sync", "-A", "trust", "-U", superuser, "-E", "UTF8", "--locale=C"}
+	return testcache.Folder(append(args, version, fmt.Sprint(os.Geteuid())), func(folder string) error {
+		h, err := newHome("")
+		if err != nil {
+			return err
+		}
+		defer h.remove()
+		if err := h.run("initdb", append(args, "-D", h.data())...); err != nil {
+			return err
+		}
+		return copyFolder(h.data(), folder)
+	})
 })
+
+// copyFolder copies a folder with its owner.
+func copyFolder(from, to string) error {
+	if out, err := exec.Command("cp", "-Rp", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("cp: %w: %s", err, out)
+	}
+	return nil
+}
 
 func startCluster(opts Options) (*Cluster, error) {
 	empty, err := template()
@@ -66,7 +84,7 @@ func startCluster(opts Options) (*Cluster, error) {
 	c := &Cluster{home: h, settings: maps.Clone(usualSettings)}
 	maps.Copy(c.settings, opts.Settings)
 	if !isFile(filepath.Join(h.data(), "PG_VERSION")) { // otherwise an earlier cluster kept it
-		if err := h.run("cp", "-Rp", empty.data(), h.data()); err != nil {
+		if err := copyFolder(empty, h.data()); err != nil {
 			h.remove()
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite" // to damage files
 
 	"github.com/calldibs/dibs"
+	_ "github.com/calldibs/dibs/internal/parallel"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/verify"
@@ -292,7 +293,7 @@ func TestDamagedDatabase(t *testing.T) {
 	keep, mend := "CREATE SCHEMA sound; ", ""
 	for _, table := range []string{"name_rows", "entities", "documents", "batches", "events", "counts", "head"} {
 		keep += fmt.Sprintf("CREATE TABLE sound.%[1]s AS TABLE dibs.dibs_%[1]s; ", table)
-		mend += fmt.Sprintf("TRUNCATE dibs.dibs_%[1]s; INSERT INTO dibs.dibs_%[1]s TABLE sound.%[1]s; ", table)
+		mend += fmt.Sprintf("DELETE FROM dibs.dibs_%[1]s; INSERT INTO dibs.dibs_%[1]s TABLE sound.%[1]s; ", table)
 	}
 	execute(t, dsn, keep)
 	for _, d := range sqlDamages {
