@@ -162,7 +162,10 @@ func TestLimitsOfAddresses(t *testing.T) {
 		return r.send(http.MethodGet, path, as(key, address), "")
 	}
 	for i, path := range []string{"/v1/names/slug/a", "/v1/nothing", "/docs/"} {
-		if res, text := get(path, "ann", "198.51.100.9, 203.0.113.1"); res.header.Get("RateLimit") != fmt.Sprintf(`"address";r=%d;t=%d`, 2-i, 1200*(i+1)) {
+		res, text := get(path, "ann", "198.51.100.9, 203.0.113.1")
+		var left, seconds int
+		_, err := fmt.Sscanf(res.header.Get("RateLimit"), `"address";r=%d;t=%d`, &left, &seconds)
+		if full := 1200 * (i + 1); err != nil || left != 2-i || seconds > full || seconds < full-60 { // the limit refills meanwhile
 			t.Errorf("%s: %v %s", path, res.header, text)
 		}
 	}
@@ -301,11 +304,13 @@ func TestNoLimitsForUnknownCallers(t *testing.T) {
 func TestRejectionsInTheLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, people("ann"), limited(limit.Limits{Reads: perHour(10)}))
-	for range 110 {
+	begin := time.Now()
+	for range 60 {
 		r.send(http.MethodGet, "/v1/names/slug/a", as("ann", ""), "")
 	}
-	if got := strings.Count(r.log.String(), "requests rejected"); got != 1 {
-		t.Errorf("it is logged %d times", got)
+	most := 1 + int(time.Since(begin)/logEvery)
+	if got := strings.Count(r.log.String(), "requests rejected"); got < 1 || got > most {
+		t.Errorf("it is logged %d times, want at most %d", got, most)
 	}
 	now, n := time.Now(), new(logLimiter)
 	var logged []int

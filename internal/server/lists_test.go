@@ -223,18 +223,15 @@ func releases(n int) string {
 func TestListTakesLinearTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
-	body, fastest := releases(31), time.Hour
-	for range 5 { // the machine may be busy
+	body := releases(31)
+	eventually(t, "32 commands take 50 ms at most", func() bool { // now and then the machine is busy
 		begin := time.Now()
 		res, text := r.send(http.MethodPost, "/v1/apply", http.Header{"Authorization": {"Bearer acme"}}, body)
-		fastest = min(fastest, time.Since(begin))
 		if res.status != http.StatusNotFound && res.status != http.StatusConflict {
 			t.Fatal(res.status, text)
 		}
-	}
-	if fastest > 50*time.Millisecond {
-		t.Errorf("32 commands took %v", fastest)
-	}
+		return time.Since(begin) < 50*time.Millisecond
+	})
 }
 
 func BenchmarkApply(b *testing.B) {

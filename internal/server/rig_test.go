@@ -49,7 +49,10 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg := Config{Registry: r.registry, Store: r.store, MaxStale: 90 * time.Second, Logger: logger, Metrics: metrics}
+	cfg := Config{
+		Registry: r.registry, Store: r.store, MaxStale: 90 * time.Second, Logger: logger, Metrics: metrics,
+		RequestTimeout: patience,
+	}
 	if callers != nil {
 		cfg.Authenticate = authenticator(callers)
 	}
@@ -58,7 +61,7 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 		c(&cfg)
 	}
 	r.server = New(cfg)
-	r.server.heartbeat, r.server.streamWrite = 20*time.Millisecond, 300*time.Millisecond
+	r.server.heartbeat, r.server.streamWrite = 20*time.Millisecond, patience
 	r.http = httptest.NewUnstartedServer(r.server)
 	r.http.Config.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelError)
 	r.http.Start()
@@ -171,10 +174,13 @@ func (r *rig) send(method, path string, header http.Header, body string) (reply,
 	return reply{res.StatusCode, res.Header}, string(text)
 }
 
-// eventually waits until a condition holds, for up to a minute: the machine may be busy.
+// patience is how long anything may take that must happen: the machine may be busy.
+const patience = time.Minute
+
+// eventually waits until a condition holds.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if holds() {
 			return
 		}

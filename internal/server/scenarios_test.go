@@ -115,7 +115,7 @@ func (p *player) step(s *step) error {
 		return p.direct(p.captured.fill(s.command))
 	}
 	err := p.exchange(s)
-	for end := time.Now().Add(5 * time.Second); err != nil && s.soon && time.Now().Before(end); err = p.exchange(s) {
+	for end := time.Now().Add(patience); err != nil && s.soon && time.Now().Before(end); err = p.exchange(s) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	return err
