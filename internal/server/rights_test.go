@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +213,14 @@ func (s hookIDs) restore(r *rig) {
 	}
 }
 
+// needsRecords matches the calls that are about a webhook or a key of the matrix.
+var needsRecords = regexp.MustCompile(`HOOK|LAST|KEY|/v1/keys`)
+
 func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code string) {
 	r.Helper()
-	hooks.restore(r)
+	if len(hooks) == 0 || needsRecords.MatchString(c.request) {
+		hooks.restore(r)
+	}
 	method, path, _ := strings.Cut(c.request, " ")
 	body := c.body
 	if strings.HasPrefix(body, `{"op"`) {
@@ -257,6 +263,7 @@ func TestRightsMatrix(t *testing.T) {
 		}
 	}
 	r := newRig(t, inMemory, callers)
+	r.client.Transport = direct{r.server}
 	header := http.Header{"Authorization": {"Bearer owner"}, "Idempotency-Key": {someToken}}
 	if res, text := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "acme.slug", "value": "held"}`); res.status != http.StatusCreated {
 		t.Fatal(text)

@@ -145,6 +145,11 @@ func TestEveryWayHasTheSameRights(t *testing.T) {
 	who["owner"] = []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}
 	g := newSignInRig(t, who)
 	delete(who, "owner")
+	for caller, client := range g.callers {
+		if !strings.HasPrefix(caller, "certificate ") {
+			client.Transport = direct{g.server}
+		}
+	}
 	if status, code := g.ask("key", "owner", http.MethodPost, "/v1/reservations", `{"namespace": "acme.slug", "value": "held"}`, "Idempotency-Key", someToken); status != http.StatusCreated {
 		t.Fatal(status, code)
 	}
