@@ -87,17 +87,6 @@ func serve(t *testing.T, dir, listen string, args ...string) *server {
 	return s
 }
 
-// freeAddress returns an address at which no server listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // writeConfig writes dibs.toml for a server in a folder.
 func writeConfig(t *testing.T, dir, text string) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -271,13 +271,7 @@ func TestFailedChanges(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + listener.Addr().String()
-	_ = listener.Close()
-	reg := dial(t, url, dibsclient.Options{Retries: 1})
+	reg := dial(t, "http://"+freeport.Address(t), dibsclient.Options{Retries: 1})
 	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "a", Entity: user1}); !errors.Is(err, dibs.ErrUnavailable) {
 		t.Errorf("a change: %v", err)
 	}

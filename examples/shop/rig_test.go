@@ -26,6 +26,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/logtest"
 )
 
@@ -104,7 +105,7 @@ type shop struct {
 
 func newShop(t *testing.T, command []string, o options) *shop {
 	t.Helper()
-	s := &shop{T: t, command: command, address: freeAddress(t), proxy: new(proxy)}
+	s := &shop{T: t, command: command, address: freeport.Address(t), proxy: new(proxy)}
 	behind := serve(t, s.address, o)
 	target, err := url.Parse(behind)
 	if err != nil {
@@ -126,16 +127,6 @@ func newShop(t *testing.T, command []string, o options) *shop {
 		}
 	})
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // serve runs a Dibs server with the configuration of this folder, and returns its URL.

@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/harness"
 )
 
@@ -62,6 +62,7 @@ type Cluster struct {
 	dir      string
 	tls      *tls.Config
 	network  *network // nil if there is none
+	ports    []func() // release the ports of the members
 	prefixes atomic.Int64
 }
 
@@ -194,28 +195,17 @@ func (c *Cluster) addresses(opts Options) ([]address, error) {
 		}
 		return addresses, nil
 	}
-	ports, err := freePorts(2 * opts.Members)
-	if err != nil {
-		return nil, err
-	}
 	for i := range addresses {
-		addresses[i] = address{fmt.Sprintf("127.0.0.1:%d", ports[2*i]), fmt.Sprintf("127.0.0.1:%d", ports[2*i+1])}
+		for _, of := range []*string{&addresses[i].client, &addresses[i].peer} {
+			port, release, err := freeport.Take()
+			if err != nil {
+				return nil, err
+			}
+			c.ports = append(c.ports, release)
+			*of = fmt.Sprintf("127.0.0.1:%d", port)
+		}
 	}
 	return addresses, nil
-}
-
-// freePorts returns unused ports.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = listener.Close() }() // all at the end, so that all are different
-		ports[i] = listener.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
 
 // Endpoints are the addresses of all members.
@@ -296,6 +286,9 @@ func (c *Cluster) stop() {
 	}
 	if c.network != nil {
 		c.network.remove(len(c.Members))
+	}
+	for _, release := range c.ports {
+		release()
 	}
 	_ = os.RemoveAll(c.dir) // leftovers are in a temporary folder
 }

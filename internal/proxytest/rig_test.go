@@ -110,17 +110,6 @@ func block(t *testing.T, language string) string {
 	return text
 }
 
-// freeAddress returns an unused address of this machine.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // program finds a program in the folder of make deps, or in the system.
 func program(t *testing.T, name string) string {
 	t.Helper()
