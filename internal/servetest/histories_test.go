@@ -85,6 +85,7 @@ func TestHistories(t *testing.T) {
 // sometimes wait for a missing standby: then they take much longer than a hold lasts.
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	cluster := pgtest.Start(t, pgtest.Options{})
 	c := newTwoServers(t, newSchema(t, cluster))
 	report := lineartest.Run(t, linear.Site{
