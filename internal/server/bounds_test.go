@@ -214,6 +214,7 @@ func TestValidationErrors(t *testing.T) {
 // The rules refuse what is too long for them, with their own codes.
 func TestBoundsAreAboveTheRules(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	text := func(n int) string { return strings.Repeat("x", n) }
 	list := func(n int, part string) string { return part + strings.Repeat(","+part, n-1) }
@@ -240,6 +241,7 @@ func TestBoundsAreAboveTheRules(t *testing.T) {
 // No number of milliseconds overflows to another duration.
 func TestMilliseconds(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	var hook wire.Webhook
 	var hold wire.Name
@@ -324,6 +326,7 @@ func TestShapeOfBodies(t *testing.T) {
 // decompresses it.
 func TestBodiesAreCapped(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	const most = 1000
 	r := newRig(t, inMemory, nil, func(c *Config) { c.MaxBody = most })
 	doc := readDocument(r)

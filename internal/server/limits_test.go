@@ -63,6 +63,7 @@ func (r *rig) wantLimited(res reply, text, policy string) {
 // Each call counts against its own limit and its own caller only.
 func TestLimitsOfPrincipals(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, people("ann", "bob"), limited(limit.Limits{Reads: perHour(10), Writes: perHour(32), Checks: perHour(100)}))
 	doc := readDocument(r)
 	values := func(n int) string { return `["` + strings.Repeat(`v", "`, n-1) + `v"]` }

@@ -75,7 +75,9 @@ func ownOps() (ops []string) {
 // tenant as for one that does not exist, and nothing happens to it.
 func TestListsHideForeignReservations(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, tenants)
+	r.client.Transport = direct{r.server}
 	ids := foreign(r)
 	as := http.Header{"Authorization": {"Bearer acme"}}
 	apply := func(dry bool, ops ...string) (int, string) {
@@ -154,7 +156,9 @@ func (r *rig) everything(tenant string) string {
 // Every op on another tenant's namespace or scope is forbidden, at any position in a list.
 func TestListsAreForbiddenElsewhere(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, tenants)
+	r.client.Transport = direct{r.server}
 	as := http.Header{"Authorization": {"Bearer acme"}}
 	own := ownOps()
 	for _, op := range own {

@@ -17,6 +17,7 @@ import (
 // log repeats what was sent.
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
 	over := authtest.Claims{"exp": time.Now().Add(-time.Hour).Unix()}
 	stranger := g.authority.Client(t, "mallory", "mallory.example.com", "", time.Now().Add(time.Hour)).TLS(t)

@@ -211,7 +211,7 @@ var fuzzedEngines = map[string]engine{"memory": inMemory, "sqlite": onSQLite, "p
 func TestRequests(t *testing.T) {
 	requests, seed := fromEnv(t, "REQUESTS", 2400), fromEnv(t, "SEED", 1)
 	if testing.Short() {
-		requests /= 4
+		requests /= 12 // one after the other
 	}
 	type run struct {
 		name string

@@ -190,6 +190,15 @@ func (r *rig) send(method, path string, header http.Header, body string) (reply,
 	return reply{res.StatusCode, res.Header}, string(text)
 }
 
+// notRaced skips a test in the short form, which the race detector runs: its requests come one after the other, so that the
+// detector finds nothing, and takes ten times as long.
+func notRaced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("nothing is concurrent")
+	}
+}
+
 // patience is how long anything may take that must happen: the machine may be busy.
 const patience = time.Minute
 

@@ -240,11 +240,9 @@ func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code 
 // Every verb and group alone, with every kind of pattern, against every call.
 func TestRightsMatrix(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	granted := append(access.Groups(), access.Verbs()...)
 	patterns := []string{"acme.slug", "acme.*", "*", "globex.*"}
-	if testing.Short() {
-		granted, patterns = append(access.Groups(), access.Confirm), []string{"acme.*", "globex.*"}
-	}
 	callers := map[string]access.Caller{
 		"owner": {Name: "owner", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}},
 		"none":  {Name: "none"},
@@ -302,6 +300,7 @@ func TestRightsMatrix(t *testing.T) {
 // a blind one as for a plain one.
 func TestForeignPoliciesDoNotShow(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, map[string]access.Caller{
 		"acme": {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
 	})
