@@ -26,7 +26,7 @@ function binary(): string {
 export class TestServer {
   readonly dir = mkdtempSync(join(tmpdir(), "dibs-names-"));
   #process: ChildProcess | undefined;
-  #address = "127.0.0.1:0";
+  #address = "";
 
   get url(): string {
     return `http://${this.#address}`;
@@ -38,7 +38,20 @@ export class TestServer {
 
   /** Starts the server, again at the same address if it ran before. */
   async start(): Promise<this> {
-    const child = spawn(binary(), ["serve", "--listen", this.#address, "--store", `sqlite:${join(this.dir, "names.db")}`], {
+    if (this.#address) return this.#serve(this.#address);
+    for (let tries = 1; ; tries++) {
+      // Below the ports that the system chooses: no other program gets this one while the server is away.
+      const port = 20_000 + Math.floor(Math.random() * 12_000);
+      try {
+        return await this.#serve(`127.0.0.1:${port}`);
+      } catch (error) {
+        if (tries === 10) throw error; // another program may have it
+      }
+    }
+  }
+
+  async #serve(address: string): Promise<this> {
+    const child = spawn(binary(), ["serve", "--listen", address, "--store", `sqlite:${join(this.dir, "names.db")}`], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { PATH: process.env.PATH ?? "" },
     });
@@ -86,6 +99,7 @@ export class CuttingProxy {
   cut: "nothing" | "requests" | "answers" = "nothing";
   /** How many connections were cut. */
   cuts = 0;
+  #once = false;
   #server: NetServer;
   #sockets = new Set<Socket>();
 
@@ -100,20 +114,27 @@ export class CuttingProxy {
       };
       for (const socket of [client, upstream]) socket.on("error", end).on("close", end);
       client.on("data", (data) => {
-        if (this.cut === "requests") {
-          this.cuts++;
-          return end();
-        }
+        if (this.#cuts("requests")) return end();
         upstream.write(data);
       });
       upstream.on("data", (data) => {
-        if (this.cut === "answers") {
-          this.cuts++;
-          return end();
-        }
+        if (this.#cuts("answers")) return end();
         client.write(data);
       });
     });
+  }
+
+  /** Cuts one connection: the next one that has something to cut. */
+  cutOne(what: "requests" | "answers"): void {
+    this.cut = what;
+    this.#once = true;
+  }
+
+  #cuts(what: "requests" | "answers"): boolean {
+    if (this.cut !== what) return false;
+    this.cuts++;
+    if (this.#once) this.cut = "nothing";
+    return true;
   }
 
   async start(): Promise<this> {

@@ -36,10 +36,13 @@ test("from now on", async () => {
   await dibs.reserve({ namespace, value: "before" });
   const end = new AbortController();
   const events = dibs.watch({ namespace, after: "latest", signal: end.signal });
-  const next = events.next();
-  await new Promise((resolve) => setTimeout(resolve, 300)); // the watch takes its cursor
-  await dibs.reserve({ namespace, value: "after" });
-  assert.equal((await next).value!.canonical, "after");
+  let seen = false;
+  const next = events.next().finally(() => { seen = true; });
+  for (let i = 0; !seen; i++) { // when the watch takes its cursor is not known
+    await dibs.reserve({ namespace, value: `after-${i}` });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.match((await next).value!.canonical!, /^after-/);
   end.abort();
   assert.equal((await events.next()).done, true);
 });
