@@ -21,6 +21,7 @@ import (
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/logtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
 // childEnv makes the test binary the command line.
