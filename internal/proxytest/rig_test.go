@@ -143,7 +143,7 @@ func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 			t.Logf("%s says:\n%s", filepath.Base(command.Path), log.String())
 		}
 	})
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
 			return "http://" + address
