@@ -51,7 +51,7 @@ func newRig(tb testing.TB, e engine, callers map[string]access.Caller, change ..
 	}
 	cfg := Config{
 		Registry: r.registry, Store: r.store, MaxStale: 90 * time.Second, Logger: logger, Metrics: metrics,
-		RequestTimeout: patience,
+		RequestTimeout: 3 * patience,
 	}
 	if callers != nil {
 		cfg.Authenticate = authenticator(callers)

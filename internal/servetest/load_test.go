@@ -226,7 +226,7 @@ func (w *worker) answer() (status int, retry string, err error) {
 func probe(t *testing.T, url string) (stop func() []time.Duration) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	stopping, took := make(chan struct{}), make(chan []time.Duration)
+	stopping, took := make(chan struct{}), make(chan []time.Duration, 1)
 	go func() {
 		var all []time.Duration
 		pace := time.NewTicker(10 * time.Millisecond)
@@ -246,10 +246,12 @@ func probe(t *testing.T, url string) (stop func() []time.Duration) {
 			}
 		}
 	}()
-	return func() []time.Duration {
+	stop = sync.OnceValue(func() []time.Duration {
 		close(stopping)
 		return <-took
-	}
+	})
+	t.Cleanup(func() { stop() }) // also when the test has failed
+	return stop
 }
 
 // percentile returns a percentile of sorted durations.

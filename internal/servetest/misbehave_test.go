@@ -15,12 +15,17 @@ import (
 	"time"
 )
 
-// Short timeouts of the server keep the test short.
-const (
-	headerTimeout  = time.Second
-	requestTimeout = 1500 * time.Millisecond
-	slowPace       = 250 * time.Millisecond // between two bytes of a slow client
-)
+// slowPace is the time between two bytes of a slow client.
+const slowPace = 250 * time.Millisecond
+
+// timeouts returns the timeouts of the server. Short ones keep the test short; on a busy machine they would also end the connections
+// of quick clients.
+func timeouts() (header, request time.Duration) {
+	if *measure {
+		return time.Second, 1500 * time.Millisecond
+	}
+	return 8 * time.Second, 8 * time.Second
+}
 
 // TestMisbehavingClients lets very many clients misbehave at once. Meanwhile the server
 // answers others, as fast as before if it has the machine to itself, and afterwards it gives
@@ -29,12 +34,13 @@ func TestMisbehavingClients(t *testing.T) {
 	if !*measure {
 		t.Parallel()
 	}
-	p := serve(t, t.TempDir(), "--read-header-timeout", headerTimeout.String(), "--request-timeout", requestTimeout.String())
+	header, request := timeouts()
+	p := serve(t, t.TempDir(), "--read-header-timeout", header.String(), "--request-timeout", request.String())
 	calm := calmProbe(t, p.url)
 	before, _ := p.resident()
 
 	stop := probe(t, p.url)
-	s := &attack{t: t, address: strings.TrimPrefix(p.url, "http://")}
+	s := &attack{t: t, address: strings.TrimPrefix(p.url, "http://"), header: header, request: request}
 	s.each(100, s.slowHead)
 	s.each(100, s.slowBody)
 	s.each(200, s.halfBody)
@@ -91,6 +97,8 @@ type attack struct {
 	t       *testing.T
 	address string
 	clients sync.WaitGroup
+
+	header, request time.Duration // the timeouts of the server
 }
 
 // each starts n clients. A client's error fails the test.
@@ -124,7 +132,7 @@ const (
 
 // slowHead sends its head slowly, byte by byte.
 func (s *attack) slowHead(conn net.Conn) error {
-	return drip(conn, getHealth, headerTimeout)
+	return drip(conn, getHealth, s.header)
 }
 
 // slowBody sends its body slowly, byte by byte.
@@ -132,7 +140,7 @@ func (s *attack) slowBody(conn net.Conn) error {
 	if _, err := io.WriteString(conn, postHead); err != nil {
 		return err
 	}
-	return drip(conn, strings.Repeat(" ", 1000), requestTimeout)
+	return drip(conn, strings.Repeat(" ", 1000), s.request)
 }
 
 // halfBody sends half a body, and nothing more.
@@ -140,7 +148,7 @@ func (s *attack) halfBody(conn net.Conn) error {
 	if _, err := io.WriteString(conn, postHead+strings.Repeat(" ", 500)); err != nil {
 		return err
 	}
-	return awaitEnd(conn, requestTimeout)
+	return awaitEnd(conn, s.request)
 }
 
 // hugeHead sends a head of a megabyte.
