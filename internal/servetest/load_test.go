@@ -232,17 +232,17 @@ func probe(t *testing.T, url string) (stop func() []time.Duration) {
 		pace := time.NewTicker(10 * time.Millisecond)
 		defer pace.Stop()
 		for {
+			begin := time.Now()
+			if a, err := ask(client, http.MethodGet, url+"/healthz", ""); err != nil || a.status != http.StatusOK {
+				t.Errorf("/healthz: %d, %v", a.status, err)
+			}
+			all = append(all, time.Since(begin))
 			select {
 			case <-stopping:
 				slices.Sort(all)
 				took <- all
 				return
 			case <-pace.C:
-				begin := time.Now()
-				if a, err := ask(client, http.MethodGet, url+"/healthz", ""); err != nil || a.status != http.StatusOK {
-					t.Errorf("/healthz: %d, %v", a.status, err)
-				}
-				all = append(all, time.Since(begin))
 			}
 		}
 	}()
