@@ -4,7 +4,7 @@
 // names the port before its program starts, or a program comes back where it was.
 //
 // A port that the system chose, and that was given back, is soon given to another test: many listen at once. So these ports are
-// below those that the system chooses, and a lock keeps each for one test, also among processes.
+// below those that the system chooses, and a lock keeps each for one test, also among a user's processes.
 package freeport
 
 import (
@@ -29,15 +29,15 @@ type TB interface {
 
 // Take returns a port of this machine that no other test gets before release.
 func Take() (port int, release func(), err error) {
-	folder := filepath.Join(os.TempDir(), "dibs-test-ports")
-	if err := os.MkdirAll(folder, 0o777); err != nil { //nolint:gosec // tests of other users have their ports there
+	folder := filepath.Join(os.TempDir(), fmt.Sprint("dibs-test-ports-", os.Getuid()))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 0, nil, err
 	}
 	for range count {
 		port := first + rand.IntN(count)
-		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o666) //nolint:gosec // see above
+		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
-			continue // another user has it
+			return 0, nil, err
 		}
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isFree(port) {
 			return port, func() { _ = lock.Close() }, nil
