@@ -95,6 +95,7 @@ func manyMembers(size int) string {
 // The response to a bad request is small, and so is the work for it. The test runs alone: it
 // measures allocations.
 func TestBadRequestsAreCheap(t *testing.T) {
+	notRaced(t)
 	r := newRig(t, onSQLite, nil)
 	long := strings.Repeat("<", 500<<10)
 	part := `{"namespace":"any","value":"` + strings.Repeat("<", 1024) + `","field":"` + strings.Repeat("\x01", 1000) + `"},`
@@ -191,6 +192,7 @@ func allocated() uint64 {
 // A problem lists twenty validation errors, and the number of further ones.
 func TestValidationErrors(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	values := func(n int) string { return `{"namespace":"slug","values":[0` + strings.Repeat(",0", n-1) + `]}` }
 	_, text := r.send(http.MethodPost, "/v1/check", nil, values(20))
@@ -279,6 +281,7 @@ func TestMilliseconds(t *testing.T) {
 // The largest list of commands that the rules allow is accepted.
 func TestLargestList(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	var meta, commands []string
 	for i := range 16 {
@@ -300,6 +303,7 @@ func TestLargestList(t *testing.T) {
 
 func TestShapeOfBodies(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for data, want := range map[string]string{
 		``:                                     "",
 		`[]`:                                   "",

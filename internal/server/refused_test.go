@@ -115,6 +115,7 @@ func TestKeyBeforeCertificate(t *testing.T) {
 // other one.
 func TestTwoAuthorizations(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}, "bob": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
 	bearer := func(way, name string) string { return "Bearer " + g.secrets[way+" "+name] }
 	for what, values := range map[string][]string{

@@ -330,6 +330,7 @@ func TestForeignPoliciesDoNotShow(t *testing.T) {
 // The matrix has every operation of the document and every op.
 func TestMatrixIsComplete(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	doc := readDocument(r)
 	missing := make(map[string]bool)
@@ -392,6 +393,7 @@ func TestGuessesAreCounted(t *testing.T) {
 // The right to hold names does not include replacing the name of an entity.
 func TestHoldersDoNotReplaceNames(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	grants := func(hold, rename string) access.Caller {
 		return access.Caller{Name: "checkout", Grants: []access.Grant{
 			{Verbs: verbs(access.Read, access.Hold), Namespaces: []string{hold}}, {Verbs: verbs(access.Rename), Namespaces: []string{rename}},
