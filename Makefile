@@ -61,6 +61,9 @@ all: lint test
 ## test: everything that must pass before a change lands
 test: vet test-plain examples clients baselines race
 
+# The plain tests have run the shop in Go.
+test: SHOPS = others
+
 .PHONY: vet
 vet:
 	$(GO) vet ./...
@@ -80,27 +83,43 @@ cross:
 test-plain: deps
 	$(GO) test -timeout 5m ./...
 
+# npm ci writes this file into the folder of a package.json. It is run again when the lock changes.
+NPM_CI := node_modules/.package-lock.json
+
+%/$(NPM_CI): %/package-lock.json
+	cd $* && npm ci --no-audit --no-fund
+	touch $@
+
 ## examples: the tests of the examples with third-party libraries, which are separate modules, so that users of Dibs
 ## do not get those libraries (shared dependencies follow those of Dibs); and of the shop in all its languages
 .PHONY: examples
-examples: deps
+examples: deps clients/typescript/$(NPM_CI) examples/shop/typescript/$(NPM_CI)
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
-	cd clients/typescript && npm ci --no-audit --no-fund && npm run build
-	cd examples/shop/typescript && npm ci --no-audit --no-fund && npm run build
-	DIBS_EXAMPLES=all PYTHON=$(PYTHON) $(GO) test -timeout 5m -count 1 ./examples/shop
+	cd clients/typescript && npm run build
+	cd examples/shop/typescript && npm run build
+	DIBS_EXAMPLES=$(SHOPS) PYTHON=$(PYTHON) $(GO) test -timeout 5m -count 1 ./examples/shop
+
+# The languages of the shop: all, or others than Go.
+SHOPS ?= all
 
 ## clients: the clients for other languages, against a real server
 .PHONY: clients
-clients: deps
+clients: deps clients/typescript/$(NPM_CI)
 	$(GO) build -o $(BIN)/dibs ./cmd/dibs
-	cd clients/typescript && npm ci --no-audit --no-fund && DIBS_BINARY=$(BIN)/dibs npm test
+	$(MAKE) --no-print-directory -j2 -Otarget clients-typescript clients-python
+
+# Both mostly wait, and so run at once.
+.PHONY: clients-typescript clients-python
+clients-typescript:
+	cd clients/typescript && DIBS_BINARY=$(BIN)/dibs npm test
+clients-python:
 	cd clients/python && DIBS_BINARY=$(BIN)/dibs $(PYTHON) -m unittest discover -s tests
 
 ## test-runtimes: the tests of the TypeScript client in Deno and Bun, which npm downloads
 .PHONY: test-runtimes
-test-runtimes: deps
+test-runtimes: deps clients/typescript/$(NPM_CI)
 	$(GO) build -o $(BIN)/dibs ./cmd/dibs
-	cd clients/typescript && npm ci --no-audit --no-fund && rm -rf build && npx tsc -p tsconfig.test.json
+	cd clients/typescript && rm -rf build && npx tsc -p tsconfig.test.json
 	cd clients/typescript && for test in verbs hold robust watch; do \
 		DIBS_BINARY=$(BIN)/dibs npx --yes deno@$(DENO_VERSION) test -A --no-check build/test/$$test.test.js || exit 1; \
 		DIBS_BINARY=$(BIN)/dibs npx --yes bun@$(BUN_VERSION) test ./build/test/$$test.test.js || exit 1; \
@@ -213,16 +232,17 @@ test-overload:
 	DIBS_TEST_LONG=1m $(GO) test -timeout 10m -count 1 -v -run '^TestOverload$$' ./internal/servetest
 
 ## race: all tests with the race detector, in their short form. SQLite is left out of it: its code, translated from C,
-## has its own locks, and takes four times as long when every access to memory is checked
+## has its own locks, and takes four times as long when every access to memory is checked; so are the tests of pages, which have
+## nothing concurrent, and those of the dashboard, which are about a browser
 race: deps
-	$(GO) test -race -gcflags='modernc.org/...=-race=false' -short -timeout 10m ./...
+	$(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -short -timeout 10m $$($(GO) list ./... | grep -vE '/(docs|dashboard)$$')
 
 ## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client; cross
-lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT) cross
+lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT) dashboard/$(NPM_CI) cross
 	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
 	$(ACTIONLINT)
-	cd dashboard && npm ci --no-audit --no-fund && npm run lint
+	cd dashboard && npm run lint
 	@command -v mypy >/dev/null || $(MAKE) --no-print-directory install-mypy
 	mypy --strict --cache-dir /dev/null clients/python/calldibs.py
 
@@ -282,8 +302,7 @@ mutate:
 
 ## planted: plant the bugs of internal/planted, each must be found by its test; PLANTEDFLAGS such as -only sqlitestore
 .PHONY: planted
-planted: deps
-	cd clients/typescript && npm ci --no-audit --no-fund
+planted: deps clients/typescript/$(NPM_CI)
 	PYTHON=$(PYTHON) $(GO) run ./internal/planted $(PLANTEDFLAGS)
 
 # The fonts of the screenshots: a text font, and emoji.

@@ -2,19 +2,19 @@ package dashboard_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/freeport"
 )
 
 // The server goes and comes back: the page says so, keeps what was typed, and goes on without a reload.
 func TestServerGoneAndBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := serve(t, dir, "127.0.0.1:0")
-	address := strings.TrimPrefix(s.url, "http://")
+	address := freeport.Address(t)
+	s := serve(t, dir, address)
 	p := open(t, s.url, "#/playground")
 	p.fill("Name", "alice")
 	p.sees("Can be had")

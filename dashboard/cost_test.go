@@ -26,7 +26,8 @@ func TestTailIsCheap(t *testing.T) {
 	if _, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
 		t.Fatal(err)
 	}
-	const rounds, span = 3, 5 * time.Second
+	const rounds, span = 3, 3 * time.Second
+	most := 2 * float64(allowed())
 	least := 100.0 // of a core, in percent, of the quietest round
 	for round := range rounds {
 		before := p.metrics()
@@ -39,9 +40,11 @@ func TestTailIsCheap(t *testing.T) {
 		after := p.metrics()
 		percent := func(name string) float64 { return 100 * (after[name] - before[name]) / span.Seconds() }
 		t.Logf("the page's thread takes %.1f %% of a core: styles %.1f %%, layout %.1f %%", percent("TaskDuration"), percent("RecalcStyleDuration"), percent("LayoutDuration"))
-		least = min(least, percent("TaskDuration"))
+		if least = min(least, percent("TaskDuration")); goodEnough(least < most) {
+			break
+		}
 	}
-	if least > 2*float64(allowed()) {
+	if least > most {
 		t.Errorf("it takes %.1f %% of a core", least)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/logtest"
+	_ "github.com/calldibs/dibs/internal/parallel"
 )
 
 // childEnv makes the test binary the command line.
@@ -85,17 +86,6 @@ func serve(t *testing.T, dir, listen string, args ...string) *server {
 		return port != nil
 	})
 	return s
-}
-
-// freeAddress returns an address at which no server listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // writeConfig writes dibs.toml for a server in a folder.

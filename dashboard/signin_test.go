@@ -14,6 +14,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/authtest"
+	"github.com/calldibs/dibs/internal/freeport"
 )
 
 // key makes a key, and returns its secret.
@@ -177,7 +178,7 @@ func TestSessionOfTwoTabs(t *testing.T) {
 func TestOIDC(t *testing.T) {
 	t.Parallel()
 	issuer := authtest.NewIssuer(t)
-	address, dir := freeAddress(t), t.TempDir()
+	address, dir := freeport.Address(t), t.TempDir()
 	// The issuer is at 127.0.0.1: by another name the server is another site to the browser, as it would be.
 	site := strings.Replace(address, "127.0.0.1", "localhost", 1)
 	writeConfig(t, dir, fmt.Sprintf(`[[oidc]]

@@ -23,6 +23,17 @@ func allowed() int {
 	return 3
 }
 
+// tries returns how often a time is measured at most: the best counts. Without goals one that is good enough ends it.
+func tries(most int) int {
+	if !measuring() {
+		return 1
+	}
+	return most
+}
+
+// goodEnough reports whether a time need not be measured again: it is within its limit, and only goals want the best.
+func goodEnough(within bool) bool { return within && os.Getenv("DIBS_TEST_LONG") != "goals" }
+
 // The first page is small, and shows its figures soon after it was asked for, with an empty cache: the best of several.
 func TestFirstPage(t *testing.T) {
 	t.Parallel()
@@ -33,12 +44,9 @@ func TestFirstPage(t *testing.T) {
 		window.usableAt = performance.now();
 		observer.disconnect();
 	}).observe(document, { childList: true, subtree: true, characterData: true })`
-	tries := 2
-	if measuring() {
-		tries = 10
-	}
+	most := time.Duration(300*allowed()) * time.Millisecond
 	best, bytes := time.Hour, 0
-	for range tries {
+	for range tries(10) {
 		p := newTab(t, s.url)
 		if _, err := chromedp.Call(p.ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: usable}); err != nil {
 			t.Fatal(err)
@@ -48,12 +56,15 @@ func TestFirstPage(t *testing.T) {
 		best = min(best, time.Duration(eval[float64](p, "window.usableAt")*float64(time.Millisecond)))
 		const all = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].filter((e) => !e.name.includes("/v1/")).reduce((sum, e) => sum + e.transferSize, 0)`
 		bytes = eval[int](p, all)
+		if goodEnough(best < most) {
+			break
+		}
 	}
 	t.Logf("usable after %v; %d bytes", best.Round(time.Millisecond), bytes)
 	if bytes > 150_000 || bytes < 10_000 {
 		t.Errorf("the page has %d bytes", bytes)
 	}
-	if measuring() && best > time.Duration(300*allowed())*time.Millisecond {
+	if measuring() && best > most {
 		t.Errorf("it is usable only after %v", best)
 	}
 }
@@ -87,8 +98,11 @@ func TestManyNames(t *testing.T) {
 	t.Parallel()
 	dir, store := t.TempDir(), os.Getenv("DIBS_DASHBOARD_STORE")
 	if store == "" {
-		count := 5_000
+		count := 2_000
 		if measuring() {
+			count = 50_000
+		}
+		if os.Getenv("DIBS_TEST_LONG") == "goals" {
 			count = 100_000
 		}
 		store = "sqlite:" + filepath.Join(dir, "dibs.db")
@@ -112,11 +126,14 @@ func TestManyNames(t *testing.T) {
 	for _, v := range views(known[0], known[1], known[2]) {
 		took, slowest := p.visit(v)
 		t.Logf("%-32s %4d ms, its slowest call %4d ms", v.name, took, slowest)
-		if measuring() && slowest > 200*allowed() {
+		if measuring() && slowest > mostOfACall() {
 			t.Errorf("%s: a call takes %d ms", v.name, slowest)
 		}
 	}
 }
+
+// mostOfACall is how many milliseconds a call may take.
+func mostOfACall() int { return 200 * allowed() }
 
 // visit goes to a page from an empty one, and waits until no further call ends. It returns the milliseconds until the page has all its
 // data, and those of its slowest call: the best of several.
@@ -132,16 +149,12 @@ func (p *tab) visit(v view) (took, slowest int) {
 			if (!shown && document.querySelector(%s)) shown = performance.now();
 			const calls = performance.getEntriesByType("resource").filter((e) => e.startTime >= began);
 			const complete = Math.max(shown, ...calls.map((e) => e.responseEnd));
-			if (!shown || performance.now() - complete < 250) return setTimeout(look, 10);
+			if (!shown || performance.now() - complete < 150) return setTimeout(look, 10);
 			done([complete - began, Math.max(0, ...calls.map((e) => e.duration))].map(Math.round));
 		};
 		look();
 	})`
-	tries := 1
-	if measuring() {
-		tries = 5
-	}
-	for i := range tries {
+	for i := range tries(5) {
 		p.goTo("#/nothing/here")
 		p.sees("There is no such page")
 		result := eval[[]int](p, arrive, quoted(v.hash), quoted(v.complete))
@@ -149,6 +162,9 @@ func (p *tab) visit(v view) (took, slowest int) {
 			took, slowest = result[0], result[1]
 		}
 		took, slowest = min(took, result[0]), min(slowest, result[1])
+		if goodEnough(slowest < mostOfACall()) {
+			break
+		}
 	}
 	return took, slowest
 }

@@ -66,29 +66,32 @@ func TestRetriesAfterLimits(t *testing.T) {
 		slow   time.Duration
 		status int
 	}{
-		{"too many requests of one caller", limit.Limits{Writes: limit.Rate{N: 32, Per: time.Second}}, 0, http.StatusTooManyRequests},
+		{"too many requests of one caller", limit.Limits{Writes: limit.Rate{N: 32, Per: 2 * time.Second}}, 0, http.StatusTooManyRequests},
 		{"too many at once", limit.Limits{MaxInFlight: 4, MaxWait: time.Millisecond}, 5 * time.Millisecond, http.StatusServiceUnavailable},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			url, answered := newLimitedServer(t, c.limits, c.slow)
-			reg, err := dibsclient.Dial(url, dibsclient.Options{Retries: 10})
+			reg, err := dibsclient.Dial(url, dibsclient.Options{Retries: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = reg.Close() })
-			var all sync.WaitGroup
-			for i := range 60 {
-				all.Go(func() {
-					entity := dibs.Entity{Type: "user", ID: fmt.Sprint(i)}
-					if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprint("name-", i), Entity: entity}); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			all.Wait()
-			if answered(c.status) == 0 {
-				t.Errorf("the server never sent %d", c.status)
+			const callers = 40
+			for round := 0; answered(c.status) == 0; round++ { // on a busy machine callers may come slowly
+				if round == 20 {
+					t.Fatalf("the server never sent %d", c.status)
+				}
+				var all sync.WaitGroup
+				for i := range callers {
+					all.Go(func() {
+						id := fmt.Sprint(round*callers + i)
+						if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "name-" + id, Entity: dibs.Entity{Type: "user", ID: id}}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				all.Wait()
 			}
 		})
 	}

@@ -5,15 +5,16 @@ package docs_test
 import (
 	"context"
 	"database/sql"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/mariatest"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/sqlsource"
@@ -170,21 +171,6 @@ func moveFromRedis(t *testing.T, s *shell) {
 	s.mustResolve("slug", map[string]string{"alice-bob": "active wedding/42", "carol-dan": "active wedding/43"})
 }
 
-// freePort returns a port that no program listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // startRedis starts a server, which ends with the test, and returns its URL.
 func startRedis(t *testing.T) string {
 	t.Helper()
@@ -192,7 +178,7 @@ func startRedis(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%v: run make deps", err)
 	}
-	port := freePort(t)
+	port := strconv.Itoa(freeport.Port(t))
 	server := &exec.Cmd{Path: program, Args: []string{"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", ""}}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -21,7 +22,7 @@ import (
 func TestWayOfAReserve(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("it builds and runs a test with coverage")
+		t.Skip("builds a program")
 	}
 	covered := coveredByOneReserve(t)
 	_, section, _ := strings.Cut(readText(t, "docs/architecture.md"), "## The way of a reserve")
@@ -33,25 +34,30 @@ func TestWayOfAReserve(t *testing.T) {
 	}
 	for _, m := range rows {
 		file, function := m[1], m[2]
-		name := function[strings.LastIndexByte(function, '.')+1:]
-		if !covered[file+" "+name] {
+		if !covered[file+" "+function] {
 			t.Errorf("one Reserve does not run %s of %s", function, file)
 		}
 	}
 }
 
-// coveredByOneReserve returns "file function" of everything that TestOneReserve of internal/core
-// runs.
+// coveredByOneReserve returns "file function" of everything that testdata/onereserve runs.
 func coveredByOneReserve(t *testing.T) map[string]bool {
 	t.Helper()
-	const module = "github.com/calldibs/dibs"
-	profile := filepath.Join(t.TempDir(), "profile")
-	run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestOneReserve$", "-coverprofile="+profile,
-		fmt.Sprintf("-coverpkg=%[1]s,%[1]s/internal/core,%[1]s/internal/rules", module), module+"/internal/core")
+	const module, source = "github.com/calldibs/dibs", "./docs/testdata/onereserve"
+	counts := t.TempDir()
+	program := filepath.Join(counts, "onereserve")
+	build := exec.CommandContext(t.Context(), "go", "build", "-cover", "-o", program,
+		fmt.Sprintf("-coverpkg=%[1]s,%[1]s/internal/core,%[1]s/internal/rules,%[2]s", module, source), source)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), program)
+	run.Env = append(os.Environ(), "GOCOVERDIR="+counts)
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "tool", "cover", "-func="+profile).Output()
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "covdata", "func", "-i="+counts).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +68,7 @@ func coveredByOneReserve(t *testing.T) map[string]bool {
 			continue
 		}
 		file, _, _ := strings.Cut(strings.TrimPrefix(fields[0], module+"/"), ":")
-		covered[file+" "+fields[1]] = true
+		covered[file+" "+strings.TrimPrefix(fields[1], "*")] = true // of a pointer
 	}
 	return covered
 }

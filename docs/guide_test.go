@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/calldibs/dibs/internal/freeport"
 )
 
 // guidePage follows a page as a reader does, in a folder of its own: it saves the files that the
@@ -61,37 +62,28 @@ func newGuide(t *testing.T) *guidePage {
 	t.Helper()
 	p := &guidePage{
 		opsPage:   &opsPage{webPage: &webPage{T: t, env: make(map[string]string)}, folder: t.TempDir()},
-		addresses: map[string]string{"localhost:8000": freeAddress(t), "localhost:8080": freeAddress(t)},
+		addresses: map[string]string{"localhost:8000": localAddress(t), "localhost:8080": localAddress(t)},
 	}
 	p.url = "http://" + p.addresses["localhost:8080"]
-	p.writeFile("dibs", dibsScript(t))
-	if err := os.Chmod(filepath.Join(p.folder, "dibs"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	p.addDibs()
 	t.Cleanup(p.end)
 	return p
 }
 
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return "localhost:" + port
-}
+// localAddress returns an address for a program, by name as pages have it.
+func localAddress(t *testing.T) string { return fmt.Sprint("localhost:", freeport.Port(t)) }
 
-// dibsScript returns a program that runs this test binary as dibs.
-func dibsScript(t *testing.T) string {
-	t.Helper()
+// addDibs adds the program dibs to the folder: it runs this test binary.
+func (p *opsPage) addDibs() {
+	p.Helper()
 	program, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		p.Fatal(err)
 	}
-	return fmt.Sprintf("#!/bin/sh\n%s=\"$(printf '%%s\\n' \"$@\")\" exec %s -test.run='^TestBeServer$'\n", beServer, program)
+	script := fmt.Sprintf("#!/bin/sh\n%s=\"$(printf '%%s\\n' \"$@\")\" exec %s -test.run='^TestBeServer$'\n", beServer, program)
+	if err := os.WriteFile(filepath.Join(p.folder, "dibs"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		p.Fatal(err)
+	}
 }
 
 func (p *guidePage) writeFile(name, text string) {

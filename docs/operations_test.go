@@ -89,7 +89,7 @@ func (p *opsPage) step(line string, shown block) {
 	case assigned != nil:
 		p.env[assigned[1]] = strings.TrimSpace(p.shell(p.folder, assigned[2]))
 	case strings.HasPrefix(line, "go build "):
-		p.shell(root, strings.Replace(line, "-o dibs", "-o "+filepath.Join(p.folder, "dibs"), 1))
+		p.build(line)
 	case strings.HasPrefix(line, "curl "):
 		p.curl(p.words(line)[1:], shown)
 	case strings.HasPrefix(line, "dibs serve "):
@@ -99,6 +99,17 @@ func (p *opsPage) step(line string, shown block) {
 	default:
 		p.shell(p.folder, line)
 	}
+}
+
+// build checks that a line builds a program, and uses the test binary instead: to link it takes long, and every test of a page
+// would do it.
+func (p *opsPage) build(line string) {
+	p.Helper()
+	pkg, found := strings.CutPrefix(line, "go build -o dibs ")
+	if kind := p.shell(root, "go list -f '{{.Name}}' "+pkg); !found || kind != "main\n" {
+		p.Fatalf("%s: the package is %s", line, kind)
+	}
+	p.addDibs()
 }
 
 // shell runs a line in a folder and returns its output. In it, dibs is the program that was built.

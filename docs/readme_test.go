@@ -53,7 +53,7 @@ func buildHere(t *testing.T, code string) (program string) {
 		}
 	}
 	program = filepath.Join(folder, "readme")
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(folder, "overlay.json"), "-o", program, "./internal/readme")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", filepath.Join(folder, "overlay.json"), "-o", program, "./internal/readme")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -26,6 +26,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/logtest"
 )
 
@@ -39,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// languages are the shops by their folders. make examples builds all and sets DIBS_EXAMPLES;
-// a plain go test runs that in Go.
+// languages are the shops by their folders. make examples builds all and sets DIBS_EXAMPLES to all; make test, in which
+// a plain go test has run that in Go, to others.
 var languages = map[string]func(t *testing.T) []string{
 	"go":         func(t *testing.T) []string { return []string{goShop(t)} },
 	"typescript": func(*testing.T) []string { return []string{"node", "typescript/build/shop.js"} },
@@ -76,8 +77,8 @@ func inEachLanguage(t *testing.T, options options, test func(t *testing.T, s *sh
 	for language, command := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			if language != "go" && os.Getenv("DIBS_EXAMPLES") == "" {
-				t.Skip("make examples builds and runs it")
+			if examples := os.Getenv("DIBS_EXAMPLES"); language != "go" && examples == "" || language == "go" && examples == "others" {
+				t.Skip("make examples builds and runs it, or go test has run it")
 			}
 			test(t, newShop(t, command(t), options))
 		})
@@ -104,7 +105,7 @@ type shop struct {
 
 func newShop(t *testing.T, command []string, o options) *shop {
 	t.Helper()
-	s := &shop{T: t, command: command, address: freeAddress(t), proxy: new(proxy)}
+	s := &shop{T: t, command: command, address: freeport.Address(t), proxy: new(proxy)}
 	behind := serve(t, s.address, o)
 	target, err := url.Parse(behind)
 	if err != nil {
@@ -126,16 +127,6 @@ func newShop(t *testing.T, command []string, o options) *shop {
 		}
 	})
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // serve runs a Dibs server with the configuration of this folder, and returns its URL.

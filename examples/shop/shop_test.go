@@ -251,7 +251,11 @@ func TestAbandoned(t *testing.T) {
 		s.proxy.spoil(nil)
 		s.start("0")
 		s.until("the names are free", func() bool { return s.free("ann") })
-		s.wantOwned(s.want(s.signUp("ann", "ann"), http.StatusOK).account, "ann")
+		again := s.signUp("ann", "ann")
+		for again.status == http.StatusPaymentRequired { // on a busy machine the hold was over before the payment
+			again = s.signUp("ann", "ann")
+		}
+		s.wantOwned(s.want(again, http.StatusOK).account, "ann")
 	})
 }
 

@@ -23,9 +23,20 @@ func TestBench(t *testing.T) {
 	if o := step(0, "bench", "load", "1200"); !strings.Contains(o.stdout, "1,200 names are there") {
 		t.Errorf("the load says %s", o.stdout)
 	}
+	// long runs a benchmark for longer on a machine that is too busy for the first time.
+	long := func(enough string, args ...string) (o outcome) {
+		t.Helper()
+		for _, span := range []string{"100ms", "1200ms", "20s"} {
+			if o = step(0, append(args, "--for", span)...); strings.Contains(o.stdout+o.stderr, enough) {
+				break
+			}
+		}
+		return o
+	}
+	short := long("RESERVE", "bench", "reserve,resolve=4", "--names", "1200", "--callers", "8")
 	for _, want := range []string{"reserve=1,resolve=4 by 8 callers", "RESERVE", "RESOLVE", "P99.9", "processor time"} {
-		if o := step(0, "bench", "reserve,resolve=4", "--names", "1200", "--callers", "8", "--for", "100ms"); !strings.Contains(o.stdout, want) {
-			t.Errorf("the report lacks %q:\n%s", want, o.stdout)
+		if !strings.Contains(short.stdout, want) {
+			t.Errorf("the report lacks %q:\n%s", want, short.stdout)
 		}
 	}
 	var report struct {
@@ -38,7 +49,7 @@ func TestBench(t *testing.T) {
 		}
 	}
 	// The progress is on the error output: the answer is one document.
-	o := step(0, "bench", "stampede", "--for", "1200ms", "--json")
+	o := long("/s  p50", "bench", "stampede", "--json")
 	if err := json.Unmarshal([]byte(o.stdout), &report); err != nil {
 		t.Fatalf("%v in %s", err, o.stdout)
 	}

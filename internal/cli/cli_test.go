@@ -42,6 +42,7 @@ func TestRun(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	golden(t, "help/dibs.txt", run(cli.Process{Args: []string{"--help"}}).stdout)
 	verbs := cli.VerbNames()
 	for _, path := range cli.HelpPaths() {

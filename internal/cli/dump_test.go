@@ -103,6 +103,7 @@ func (s *shell) read(name string) string {
 
 func TestExportFilters(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	s := newShell(t)
 	s.populate("a.db")
 	for args, want := range map[string]string{

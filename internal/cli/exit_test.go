@@ -19,6 +19,7 @@ import (
 // TestExitCodes checks the exit code of every error.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for code, want := range map[dibs.Code]int{
 		dibs.CodeNameTaken:        cli.ExitTaken,
 		dibs.CodeNotFound:         cli.ExitNotFound,

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -41,17 +42,30 @@ var (
 // HintedCodes returns the codes after which there are hints.
 func HintedCodes() []dibs.Code { return slices.Sorted(maps.Keys(hints)) }
 
+// built are all commands, which take long to build. Cobra changes them when it is asked for flags.
+var built struct {
+	sync.Mutex
+	root *cobra.Command
+}
+
 // HasFlag reports whether a command has a flag.
 func HasFlag(verb, flag string) bool {
-	s := &session{Process: Process{}.withDefaults()}
-	cmd, _, err := s.root().Find(strings.Fields(verb))
+	built.Lock()
+	defer built.Unlock()
+	if built.root == nil {
+		built.root = (&session{Process: Process{}.withDefaults()}).root()
+	}
+	cmd, _, err := built.root.Find(strings.Fields(verb))
 	if err != nil {
 		return false
 	}
 	return cmd.Flag(flag) != nil || cmd.InheritedFlags().Lookup(flag) != nil
 }
 
-// AnyHasFlag reports whether any command has a flag.
-func AnyHasFlag(flag string) bool {
-	return flag == "help" || slices.ContainsFunc(VerbNames(), func(verb string) bool { return HasFlag(verb, flag) })
+// AnyHasFlag returns a function that reports whether any command has a flag.
+func AnyHasFlag() func(flag string) bool {
+	verbs := VerbNames()
+	return func(flag string) bool {
+		return flag == "help" || slices.ContainsFunc(verbs, func(verb string) bool { return HasFlag(verb, flag) })
+	}
 }

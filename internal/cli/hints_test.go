@@ -31,6 +31,7 @@ var (
 // it names before it.
 func TestHintsNameFlagsThatExist(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	checked := 0
 	for verb, args := range required {
 		for _, code := range cli.HintedCodes() {
@@ -66,12 +67,13 @@ func TestHintsNameFlagsThatExist(t *testing.T) {
 // Every flag in a text of this package is one that some command has.
 func TestTextsNameFlagsThatExist(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	quoted := regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
-	checked := 0
+	checked, anyHasFlag := 0, cli.AnyHasFlag()
 	for _, file := range append(files, "help.txt") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -87,7 +89,7 @@ func TestTextsNameFlagsThatExist(t *testing.T) {
 		for _, text := range texts {
 			for _, flag := range namedFlag.FindAllString(text, -1) {
 				checked++
-				if !cli.AnyHasFlag(strings.TrimPrefix(flag, "--")) {
+				if !anyHasFlag(strings.TrimPrefix(flag, "--")) {
 					t.Errorf("%s: no command has %s: %.120s", file, flag, text)
 				}
 			}
@@ -101,6 +103,7 @@ func TestTextsNameFlagsThatExist(t *testing.T) {
 // A command that only reads, or changes what must be there, does not create a store.
 func TestNoStoreIsCreated(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	creating := []string{"reserve", "reserve-first", "claim", "rename"}
 	for verb, args := range required {
 		file := filepath.Join(t.TempDir(), "names.db")

@@ -147,3 +147,12 @@ func steady(s string) string {
 	}
 	return s
 }
+
+// notRaced skips a test in the short form, which the race detector runs: its commands come one after the other, so that the
+// detector finds nothing, and takes ten times as long.
+func notRaced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("nothing is concurrent")
+	}
+}

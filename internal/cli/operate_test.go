@@ -16,6 +16,7 @@ import (
 // "dibs clock set" corrects the time of a registry in etcd that is a day ahead.
 func TestClockOfEtcd(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	cluster := etcdtest.Start(t, etcdtest.Options{Members: 1})
 	wrong, err := etcdstore.Open(t.Context(), etcdstore.Config{
 		Endpoints: cluster.Endpoints(), Prefix: "names/", Now: func() time.Time { return time.Now().Add(24 * time.Hour) },
@@ -68,6 +69,7 @@ func TestClockOfEtcd(t *testing.T) {
 
 func TestBackup(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	folder := t.TempDir()
 	store, copied := "sqlite:"+filepath.Join(folder, "names.db"), filepath.Join(folder, "copy.db")
 	step := func(code int, args ...string) outcome {

@@ -72,6 +72,7 @@ func (w *world) atTerminal(t *testing.T, typed string, env map[string]string, ar
 // On a terminal states have colours, unless the user wants none; nowhere else.
 func TestColours(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	w := newWorld()
 	if o := w.run("", "claim", "slug", "alice", "--entity", "user/1"); o.code != 0 {
 		t.Fatal(o)
@@ -108,6 +109,7 @@ var escape = regexp.MustCompile(`\x1b\[\d*m`)
 // No line of a list is wider than the terminal.
 func TestListsFitTheTerminal(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	w := newWorld()
 	for value, id := range map[string]string{"Alice & Bob": "42", "carol-dave": "43"} {
 		w.run("", "claim", "slug", value, "--entity", "wedding/"+id, "--correlation-id", "order-1001")
@@ -134,6 +136,7 @@ var destructive = map[string][]string{
 
 func TestAskFirst(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for name, args := range destructive {
 		for _, c := range []struct {
 			typed string

@@ -26,6 +26,7 @@ import (
 // writes it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	eachTranscript(t, "testdata/*.golden", func(t *testing.T, script string) string {
 		return replay(t, newWorld(), script)
 	})
@@ -35,6 +36,7 @@ func TestTranscripts(t *testing.T) {
 // the same.
 func TestTranscriptsOverHTTP(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	if *update {
 		t.Skip("only TestTranscripts writes the files")
 	}
@@ -47,6 +49,7 @@ func TestTranscriptsOverHTTP(t *testing.T) {
 // $HOOK the last webhook.
 func TestTranscriptsOfFiles(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	eachTranscript(t, "testdata/files/*.golden", func(t *testing.T, script string) string {
 		return replay(t, &folder{dir: t.TempDir()}, script)
 	})

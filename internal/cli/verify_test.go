@@ -19,6 +19,7 @@ import (
 // TestVerifyFindsDamage checks what a terminal and a program see of a damaged store.
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	file := filepath.Join(t.TempDir(), "dibs.db")
 	command := func(args ...string) outcome {
 		return run(cli.Process{Args: append(args, "--store", "sqlite:"+file), Environ: map[string]string{}})
@@ -67,6 +68,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 // damaged rows are named in one run.
 func TestVerifyNamesAllDamage(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	file := filepath.Join(t.TempDir(), "dibs.db")
 	command := func(args ...string) outcome {
 		return run(cli.Process{Args: append(args, "--store", "sqlite:"+file), Environ: map[string]string{}})
@@ -125,6 +127,7 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 // TestVerifyAgainstAFileOverHTTP compares a server with a file, and imports what is missing through it.
 func TestVerifyAgainstAFileOverHTTP(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	store := memstore.New(memstore.Config{})
 	registry, err := embedded.Open(store, dibs.Config{SweepEvery: -1})
 	if err != nil {

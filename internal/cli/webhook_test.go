@@ -59,7 +59,7 @@ func TestWebhookLife(t *testing.T) {
 		dibs(nil, 0, "claim", "slug", name, "--entity", "user/"+name)
 	}
 	var letters wire.DeadLetterPage
-	for end := time.Now().Add(20 * time.Second); len(letters.DeadLetters) < 3 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); len(letters.DeadLetters) < 3 && time.Now().Before(end); {
 		dibs(&letters, 0, "webhook", "dead", "list", hook.ID)
 	}
 	if len(letters.DeadLetters) != 3 {

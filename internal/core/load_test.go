@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	"github.com/calldibs/dibs"
-	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
-	"github.com/calldibs/dibs/memstore"
 )
 
 // loadCounter is a store that counts loads and loaded records.
@@ -56,19 +54,5 @@ func TestCommandsLoadOnce(t *testing.T) {
 		if store.loads != c.loads || store.refs != c.refs {
 			t.Errorf("%s loaded %d records in %d loads, want %d in %d", c.name, store.refs, store.loads, c.refs, c.loads)
 		}
-	}
-}
-
-// One Reserve, alone. The table of functions in docs/architecture.md is checked by what it runs.
-func TestOneReserve(t *testing.T) {
-	reg, err := core.Open(memstore.New(memstore.Config{}), dibs.Config{Policies: map[string]dibs.Policy{"slug": {MaxHolds: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: "spring"}); err != nil {
-		t.Error(err)
-	}
-	if err := reg.Close(); err != nil {
-		t.Error(err)
 	}
 }

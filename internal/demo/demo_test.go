@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 	if err := demo.Run(t.Context(), &out, []string{self}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("the demo took %v", took)
 	}
 	for _, want := range []string{

@@ -11,8 +11,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +22,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/harness"
 )
 
@@ -63,6 +62,7 @@ type Cluster struct {
 	dir      string
 	tls      *tls.Config
 	network  *network // nil if there is none
+	ports    []func() // release the ports of the members
 	prefixes atomic.Int64
 }
 
@@ -195,32 +195,17 @@ func (c *Cluster) addresses(opts Options) ([]address, error) {
 		}
 		return addresses, nil
 	}
-	ports, err := freePorts(2 * opts.Members)
-	if err != nil {
-		return nil, err
-	}
 	for i := range addresses {
-		addresses[i] = address{fmt.Sprintf("127.0.0.1:%d", ports[2*i]), fmt.Sprintf("127.0.0.1:%d", ports[2*i+1])}
-	}
-	return addresses, nil
-}
-
-// freePorts returns unused ports. Systems give outgoing connections ports above 32767: one of those could
-// be taken before its member starts, or while the member is down.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for tries := 0; len(ports) < n; tries++ {
-		port := 10_000 + rand.IntN(22_000)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		switch {
-		case err == nil:
-			defer func() { _ = listener.Close() }() // all at the end, so that all are different
-			ports = append(ports, port)
-		case tries > 100*n:
-			return nil, err
+		for _, of := range []*string{&addresses[i].client, &addresses[i].peer} {
+			port, release, err := freeport.Take()
+			if err != nil {
+				return nil, err
+			}
+			c.ports = append(c.ports, release)
+			*of = fmt.Sprintf("127.0.0.1:%d", port)
 		}
 	}
-	return ports, nil
+	return addresses, nil
 }
 
 // Endpoints are the addresses of all members.
@@ -301,6 +286,9 @@ func (c *Cluster) stop() {
 	}
 	if c.network != nil {
 		c.network.remove(len(c.Members))
+	}
+	for _, release := range c.ports {
+		release()
 	}
 	_ = os.RemoveAll(c.dir) // leftovers are in a temporary folder
 }

@@ -106,7 +106,7 @@ func TestBucketsConcurrently(t *testing.T) {
 
 // The memory for any number of callers is bounded, and a frequent caller keeps its bucket.
 func TestBucketsAreBounded(t *testing.T) { // not parallel: it measures the memory
-	addresses, most := 1_000_000, uint64(60<<20)
+	addresses, most := 500_000, uint64(60<<20)
 	if testing.Short() {
 		addresses = 200_000
 	}

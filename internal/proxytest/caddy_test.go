@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/calldibs/dibs/internal/freeport"
 )
 
 // caddy runs the page's configuration with a key, and returns its URL.
 func caddy(t *testing.T, r *rig, key string) (url string) {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), freeport.Address(t)
 	_, port, _ := strings.Cut(address, ":")
 	config := "{\n\tadmin off\n}\n" + r.fill(t, block(t, "caddyfile"), "example.com {", "http://:"+port+" {\n\tbind 127.0.0.1")
 	path := filepath.Join(dir, "Caddyfile")

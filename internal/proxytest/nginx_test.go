@@ -11,6 +11,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/server"
 	"github.com/calldibs/dibs/memstore"
 )
@@ -18,7 +19,7 @@ import (
 // nginx runs the page's configuration with a key, and returns its URL.
 func nginx(t *testing.T, r *rig, key string) (url string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return runNginx(t, address, r.fill(t, block(t, "nginx"), "listen 80", "listen "+address, nginxKey, key))
 }
 
@@ -80,7 +81,7 @@ func TestKeylessBehindNginx(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := freeAddress(t)
+			address := freeport.Address(t)
 			url := runNginx(t, address, fmt.Sprintf("server { listen %s; location / { proxy_pass %s; %s } }", address, keyless.URL, lines))
 			for _, path := range []string{"/v1/names", "/metrics"} {
 				if got := send(t, url, "GET "+path, "", ""); got.status != http.StatusForbidden {

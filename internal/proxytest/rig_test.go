@@ -110,17 +110,6 @@ func block(t *testing.T, language string) string {
 	return text
 }
 
-// freeAddress returns an unused address of this machine.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // program finds a program in the folder of make deps, or in the system.
 func program(t *testing.T, name string) string {
 	t.Helper()
@@ -154,7 +143,7 @@ func start(t *testing.T, address string, command *exec.Cmd) (url string) {
 			t.Logf("%s says:\n%s", filepath.Base(command.Path), log.String())
 		}
 	})
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
 			return "http://" + address

@@ -178,7 +178,7 @@ func send(t *testing.T, url, request, headers, body string) answer {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n%s\r\n%s", request, headers, body)
 	method, _, _ := strings.Cut(request, " ")
 	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})

@@ -42,40 +42,15 @@ func slow(c *Config) (entered chan struct{}, letGo func()) {
 // at once. Health and metrics are always answered.
 func TestShedding(t *testing.T) {
 	t.Parallel()
-	var entered chan struct{}
-	var letGo func()
-	r := newRig(t, inMemory, nil, func(c *Config) {
-		entered, letGo = slow(c)
-		c.Limits = limit.Limits{MaxInFlight: 2, MaxWaiting: 1, MaxWait: 500 * time.Millisecond}
-	})
-	t.Cleanup(letGo)
-	doc := readDocument(r)
-	var working sync.WaitGroup
-	for range 2 {
-		working.Go(func() {
-			if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("slow", ""), ""); res.status != http.StatusNotFound {
-				t.Errorf("an admitted request gets %d %s", res.status, text)
-			}
-		})
-	}
-	<-entered
-	<-entered
+	r, letGo, working := newBusyRig(t, limit.Limits{MaxInFlight: 2, MaxWaiting: 1, MaxWait: patience})
 	if got := r.metric("dibs_requests_in_flight"); got != 2 {
 		t.Errorf("%v are in flight", got)
 	}
-	// This request waits until its time is up.
-	res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
-	r.wantShed(res, text)
-	doc.checkAnswer(t, "POST /v1/reservations", res, text)
-	if got := r.metric(`dibs_requests_limited_total{reason="queue"}`); got != 1 {
-		t.Errorf("%v were counted", got)
-	}
-	// While one request waits, the queue is full.
 	waiter, gone := context.WithCancel(t.Context())
 	waiting := make(chan limit.Admission)
 	go func() { waiting <- r.server.limits.gate.Acquire(waiter) }()
 	eventually(t, "a request waits", func() bool { return r.server.limits.gate.Waiting() == 1 })
-	res, text = r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
+	res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
 	r.wantShed(res, text)
 	if got := r.metric(`dibs_requests_limited_total{reason="in_flight"}`); got != 1 {
 		t.Errorf("%v were counted", got)
@@ -95,6 +70,40 @@ func TestShedding(t *testing.T) {
 	if log := r.log.String(); strings.Contains(log, `"level":"WARN","msg":"request"`) {
 		t.Errorf("the log has a line for each: %s", log)
 	}
+}
+
+// A request that has waited for long enough is rejected.
+func TestSheddingAfterAWait(t *testing.T) {
+	t.Parallel()
+	r, _, _ := newBusyRig(t, limit.Limits{MaxInFlight: 2, MaxWaiting: 1, MaxWait: 20 * time.Millisecond})
+	res, text := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "slug", "value": "a"}`)
+	r.wantShed(res, text)
+	readDocument(newRig(t, inMemory, nil)).checkAnswer(t, "POST /v1/reservations", res, text)
+	if got := r.metric(`dibs_requests_limited_total{reason="queue"}`); got != 1 {
+		t.Errorf("%v were counted", got)
+	}
+}
+
+// newBusyRig returns a server with two requests in flight, which are answered after letGo.
+func newBusyRig(t *testing.T, limits limit.Limits) (r *rig, letGo func(), working *sync.WaitGroup) {
+	t.Helper()
+	var entered chan struct{}
+	r = newRig(t, inMemory, nil, func(c *Config) {
+		entered, letGo = slow(c)
+		c.Limits = limits
+	})
+	t.Cleanup(letGo)
+	working = new(sync.WaitGroup)
+	for range 2 {
+		working.Go(func() {
+			if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("slow", ""), ""); res.status != http.StatusNotFound {
+				t.Errorf("an admitted request gets %d %s", res.status, text)
+			}
+		})
+	}
+	<-entered
+	<-entered
+	return r, letGo, working
 }
 
 // A waiting request is admitted as soon as another one ends.
@@ -246,7 +255,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		return &raw{conn, bufio.NewReader(conn)}
 	}
 	earlier := dialed()

@@ -46,6 +46,7 @@ func (r *rig) getEvents(path string) (page wire.EventsPage) {
 // events, says that there is more, and counts as what it may scan.
 func TestEventsOfANamespaceAmongOthers(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, onSQLite, nil)
 	r.commitEvents("others", 3500)
 	r.reserve("acme.slug", "ours")
@@ -128,6 +129,7 @@ func (r *rig) latest() dibs.Cursor {
 // A long history comes in pages, by path and by body, and shows the holder at a moment.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for _, e := range engines() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()

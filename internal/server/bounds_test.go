@@ -95,6 +95,7 @@ func manyMembers(size int) string {
 // The response to a bad request is small, and so is the work for it. The test runs alone: it
 // measures allocations.
 func TestBadRequestsAreCheap(t *testing.T) {
+	notRaced(t)
 	r := newRig(t, onSQLite, nil)
 	long := strings.Repeat("<", 500<<10)
 	part := `{"namespace":"any","value":"` + strings.Repeat("<", 1024) + `","field":"` + strings.Repeat("\x01", 1000) + `"},`
@@ -191,6 +192,7 @@ func allocated() uint64 {
 // A problem lists twenty validation errors, and the number of further ones.
 func TestValidationErrors(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	values := func(n int) string { return `{"namespace":"slug","values":[0` + strings.Repeat(",0", n-1) + `]}` }
 	_, text := r.send(http.MethodPost, "/v1/check", nil, values(20))
@@ -214,6 +216,7 @@ func TestValidationErrors(t *testing.T) {
 // The rules refuse what is too long for them, with their own codes.
 func TestBoundsAreAboveTheRules(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	text := func(n int) string { return strings.Repeat("x", n) }
 	list := func(n int, part string) string { return part + strings.Repeat(","+part, n-1) }
@@ -240,6 +243,7 @@ func TestBoundsAreAboveTheRules(t *testing.T) {
 // No number of milliseconds overflows to another duration.
 func TestMilliseconds(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	var hook wire.Webhook
 	var hold wire.Name
@@ -277,6 +281,7 @@ func TestMilliseconds(t *testing.T) {
 // The largest list of commands that the rules allow is accepted.
 func TestLargestList(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	var meta, commands []string
 	for i := range 16 {
@@ -298,6 +303,7 @@ func TestLargestList(t *testing.T) {
 
 func TestShapeOfBodies(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for data, want := range map[string]string{
 		``:                                     "",
 		`[]`:                                   "",
@@ -324,6 +330,7 @@ func TestShapeOfBodies(t *testing.T) {
 // decompresses it.
 func TestBodiesAreCapped(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	const most = 1000
 	r := newRig(t, inMemory, nil, func(c *Config) { c.MaxBody = most })
 	doc := readDocument(r)

@@ -72,6 +72,7 @@ const contract = `
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	doc := readDocument(r)
 	if !strings.HasPrefix(doc.OpenAPI, "3.1.") {
@@ -108,6 +109,7 @@ func hasOperation(doc *document, route string) bool {
 // Every reference of the document leads to a schema or an example, and each of those is used.
 func TestDocumentReferences(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	_, text := r.send(http.MethodGet, "/openapi.json", nil, "")
 	var whole map[string]any

@@ -32,6 +32,7 @@ import (
 // those that the document shows.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRecorder(t)
 	text, err := os.ReadFile("testdata/examples.http")
 	if err != nil {

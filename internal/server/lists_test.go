@@ -75,7 +75,9 @@ func ownOps() (ops []string) {
 // tenant as for one that does not exist, and nothing happens to it.
 func TestListsHideForeignReservations(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, tenants)
+	r.client.Transport = direct{r.server}
 	ids := foreign(r)
 	as := http.Header{"Authorization": {"Bearer acme"}}
 	apply := func(dry bool, ops ...string) (int, string) {
@@ -154,7 +156,9 @@ func (r *rig) everything(tenant string) string {
 // Every op on another tenant's namespace or scope is forbidden, at any position in a list.
 func TestListsAreForbiddenElsewhere(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, tenants)
+	r.client.Transport = direct{r.server}
 	as := http.Header{"Authorization": {"Bearer acme"}}
 	own := ownOps()
 	for _, op := range own {
@@ -223,18 +227,15 @@ func releases(n int) string {
 func TestListTakesLinearTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, tenants)
-	body, fastest := releases(31), time.Hour
-	for range 5 { // the machine may be busy
+	body := releases(31)
+	eventually(t, "32 commands take 50 ms at most", func() bool { // now and then the machine is busy
 		begin := time.Now()
 		res, text := r.send(http.MethodPost, "/v1/apply", http.Header{"Authorization": {"Bearer acme"}}, body)
-		fastest = min(fastest, time.Since(begin))
 		if res.status != http.StatusNotFound && res.status != http.StatusConflict {
 			t.Fatal(res.status, text)
 		}
-	}
-	if fastest > 50*time.Millisecond {
-		t.Errorf("32 commands took %v", fastest)
-	}
+		return time.Since(begin) < 50*time.Millisecond
+	})
 }
 
 func BenchmarkApply(b *testing.B) {

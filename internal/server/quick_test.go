@@ -25,6 +25,7 @@ var varying = regexp.MustCompile(`()20\d\d-[0-9T:.-]+Z|"(token|createdAt|expires
 // a server is asked the usual way, and another one so that only the library answers.
 func TestQuickCallsAnswerLikeTheLibrary(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	quick, library := newQuickRig(t), newQuickRig(t)
 	negotiated := http.Header{"Accept": {"application/json, */*;q=0.5"}}
 	if wantsJSON(negotiated["Accept"]) {

@@ -17,6 +17,7 @@ import (
 // log repeats what was sent.
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.All), Namespaces: []string{"*"}}}})
 	over := authtest.Claims{"exp": time.Now().Add(-time.Hour).Unix()}
 	stranger := g.authority.Client(t, "mallory", "mallory.example.com", "", time.Now().Add(time.Hour)).TLS(t)
@@ -114,6 +115,7 @@ func TestKeyBeforeCertificate(t *testing.T) {
 // other one.
 func TestTwoAuthorizations(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	g := newSignInRig(t, visitors{"alice": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}, "bob": {{Verbs: verbs(access.Read), Namespaces: []string{"*"}}}})
 	bearer := func(way, name string) string { return "Bearer " + g.secrets[way+" "+name] }
 	for what, values := range map[string][]string{

@@ -120,7 +120,7 @@ func (c *wireClient) send(r *fuzzedRequest) (*fuzzedAnswer, error) {
 }
 
 // answerTimeout is how long the client waits for a response.
-const answerTimeout = 20 * time.Second
+const answerTimeout = patience
 
 func (c *wireClient) exchange(r *fuzzedRequest) (*fuzzedAnswer, error) {
 	if c.conn == nil {

@@ -209,9 +209,9 @@ var fuzzedEngines = map[string]engine{"memory": inMemory, "sqlite": onSQLite, "p
 // TestRequests sends thousands of valid and odd requests: as many as the variable REQUESTS says,
 // others for another SEED, to servers on the ENGINES. It runs alone, because it measures.
 func TestRequests(t *testing.T) {
-	requests, seed := fromEnv(t, "REQUESTS", 3600), fromEnv(t, "SEED", 1)
+	requests, seed := fromEnv(t, "REQUESTS", 2400), fromEnv(t, "SEED", 1)
 	if testing.Short() {
-		requests /= 4
+		requests /= 12 // one after the other
 	}
 	type run struct {
 		name string

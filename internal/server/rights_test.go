@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +213,14 @@ func (s hookIDs) restore(r *rig) {
 	}
 }
 
+// needsRecords matches the calls that are about a webhook or a key of the matrix.
+var needsRecords = regexp.MustCompile(`HOOK|LAST|KEY|/v1/keys`)
+
 func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code string) {
 	r.Helper()
-	hooks.restore(r)
+	if len(hooks) == 0 || needsRecords.MatchString(c.request) {
+		hooks.restore(r)
+	}
 	method, path, _ := strings.Cut(c.request, " ")
 	body := c.body
 	if strings.HasPrefix(body, `{"op"`) {
@@ -234,11 +240,9 @@ func (c call) send(r *rig, header http.Header, hooks hookIDs) (status int, code 
 // Every verb and group alone, with every kind of pattern, against every call.
 func TestRightsMatrix(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	granted := append(access.Groups(), access.Verbs()...)
 	patterns := []string{"acme.slug", "acme.*", "*", "globex.*"}
-	if testing.Short() {
-		granted, patterns = append(access.Groups(), access.Confirm), []string{"acme.*", "globex.*"}
-	}
 	callers := map[string]access.Caller{
 		"owner": {Name: "owner", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"*"}}}},
 		"none":  {Name: "none"},
@@ -257,6 +261,7 @@ func TestRightsMatrix(t *testing.T) {
 		}
 	}
 	r := newRig(t, inMemory, callers)
+	r.client.Transport = direct{r.server}
 	header := http.Header{"Authorization": {"Bearer owner"}, "Idempotency-Key": {someToken}}
 	if res, text := r.send(http.MethodPost, "/v1/reservations", header, `{"namespace": "acme.slug", "value": "held"}`); res.status != http.StatusCreated {
 		t.Fatal(text)
@@ -295,6 +300,7 @@ func TestRightsMatrix(t *testing.T) {
 // a blind one as for a plain one.
 func TestForeignPoliciesDoNotShow(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, map[string]access.Caller{
 		"acme": {Name: "acme", Grants: []access.Grant{{Verbs: verbs(access.All), Namespaces: []string{"acme.*"}}}},
 	})
@@ -324,6 +330,7 @@ func TestForeignPoliciesDoNotShow(t *testing.T) {
 // The matrix has every operation of the document and every op.
 func TestMatrixIsComplete(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	doc := readDocument(r)
 	missing := make(map[string]bool)
@@ -386,6 +393,7 @@ func TestGuessesAreCounted(t *testing.T) {
 // The right to hold names does not include replacing the name of an entity.
 func TestHoldersDoNotReplaceNames(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	grants := func(hold, rename string) access.Caller {
 		return access.Caller{Name: "checkout", Grants: []access.Grant{
 			{Verbs: verbs(access.Read, access.Hold), Namespaces: []string{hold}}, {Verbs: verbs(access.Rename), Namespaces: []string{rename}},

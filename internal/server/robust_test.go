@@ -208,7 +208,7 @@ func dial(r *rig) net.Conn {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		r.Fatal(err)
 	}
 	return conn

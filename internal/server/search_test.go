@@ -14,6 +14,7 @@ import (
 // A search finds nothing that its caller could not get or list.
 func TestSearchRespectsRights(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	caller := func(namespace string, verbs ...access.Verb) access.Caller {
 		return access.Caller{Name: "c", Grants: []access.Grant{{Verbs: verbs, Namespaces: []string{namespace}}}}
 	}

@@ -29,6 +29,7 @@ func shared(t *testing.T) *rig {
 		"modest": {Name: "modest", Grants: everything},
 	}, func(c *Config) {
 		c.Limits = limit.Limits{MaxInFlight: 4, MaxWaiting: 4, MaxWait: time.Minute, MaxStreams: 4, CallerShare: 50}
+		c.RequestTimeout = time.Hour
 	})
 }
 
@@ -120,15 +121,12 @@ func TestShareOfAnonymousRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	begin := time.Now()
 	eventually(t, "anonymous requests are in flight", func() bool { return r.metric("dibs_requests_in_flight") > 0 })
 	if res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("modest", ""), ""); res.status != http.StatusNotFound {
 		t.Errorf("a caller gets %d %s", res.status, text)
 	}
+	// Each would have its slot for an hour, if it waited for the body.
 	eventually(t, "none of them is in flight any more", func() bool { return r.metric("dibs_requests_in_flight") == 0 })
-	if took := time.Since(begin); took > r.server.cfg.RequestTimeout {
-		t.Errorf("slots were used for %v", took)
-	}
 }
 
 // Few requests with large bodies are in flight at a time: they take memory.
@@ -155,10 +153,9 @@ func TestLargeBodiesAreFew(t *testing.T) {
 // A body with too large a Content-Length is refused at once.
 func TestTooLongIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, inMemory, nil)
-	begin := time.Now()
+	r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = time.Hour }) // for a body that does not arrive
 	status, _, err := r.raw().ask("POST /v1/reservations HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n")
-	if status != http.StatusRequestEntityTooLarge || time.Since(begin) > 5*time.Second {
-		t.Errorf("it is %d after %v, %v", status, time.Since(begin), err)
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("it is %d, %v", status, err)
 	}
 }

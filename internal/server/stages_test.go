@@ -92,13 +92,17 @@ func TestSlowClients(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				listener := newPipes()
-				s := serveStages(t, listener, c.tls)
+				pipes := newPipes()
+				listener := net.Listener(pipes)
+				if c.tls {
+					listener = withTLS(t, listener)
+				}
+				s := serveStages(t, memstore.New(memstore.Config{}), listener, Config{})
 				if c.full {
 					s.limits.gate = limit.NewSemaphore(1, 0, time.Second)
 					s.limits.gate.Acquire(t.Context())
 				}
-				conn, closed := listener.dial()
+				conn, closed := pipes.dial()
 				defer func() { _ = conn.Close() }()
 				begin := time.Now()
 				go func() { _, _ = io.WriteString(conn, c.sends) }()
@@ -120,19 +124,15 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// serveStages runs a server with the default timeouts.
-func serveStages(t *testing.T, listener net.Listener, secure bool) *Server {
+// serveStages runs a server with the default timeouts on a store.
+func serveStages(t *testing.T, store dibs.Store, listener net.Listener, cfg Config) *Server {
 	t.Helper()
-	store := memstore.New(memstore.Config{})
 	registry, err := core.Open(store, dibs.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Registry: registry, Store: store})
-	if secure {
-		certificate := authtest.NewAuthority(t).Server(t, "server").TLS(t)
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
-	}
+	cfg.Registry, cfg.Store = registry, store
+	s := New(cfg)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, listener, Timeouts{}) }()
@@ -146,4 +146,11 @@ func serveStages(t *testing.T, listener net.Listener, secure bool) *Server {
 		}
 	})
 	return s
+}
+
+// withTLS returns a listener that has a certificate.
+func withTLS(t *testing.T, listener net.Listener) net.Listener {
+	t.Helper()
+	certificate := authtest.NewAuthority(t).Server(t, "server").TLS(t)
+	return tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 }

@@ -27,7 +27,7 @@ type stream struct {
 // openStream opens the feed after an event.
 func openStream(r *rig, path, lastEventID string) *stream {
 	r.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	r.Cleanup(stop)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.http.URL+path, nil)
 	if err != nil {
@@ -182,6 +182,7 @@ func TestStreamEndsOnDrain(t *testing.T) {
 func TestStreamSlowReader(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, inMemory, nil)
+	r.server.streamWrite = 300 * time.Millisecond
 	conn, err := net.Dial("tcp", r.http.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +215,7 @@ func TestStreamSlowReader(t *testing.T) {
 		}
 		return r.metric("dibs_feed_streams") == 0
 	})
+	r.server.streamWrite = patience // this reader is not slow, but the machine may be
 	s := openStream(r, "/v1/events", "")
 	for i := range sent {
 		if e := s.next(); e.Canonical != fmt.Sprintf("n%d", i+1) {

@@ -147,7 +147,7 @@ func TestPatternsOfACaller(t *testing.T) {
 // testWebhooks returns the webhooks of a rig: they may send to this machine, and give up soon.
 func testWebhooks(r *rig, metrics *Metrics) *webhook.Service {
 	return webhook.New(webhook.Config{
-		Registry: r.registry, Store: r.store, Timeout: 2 * time.Second, Source: "urn:dibs:test",
+		Registry: r.registry, Store: r.store, Timeout: patience, Source: "urn:dibs:test",
 		Pauses: []time.Duration{5 * time.Millisecond}, GiveUpAfter: 20 * time.Millisecond,
 		AllowPrefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Observer: metrics.WebhookObserver(),
 	})

@@ -16,6 +16,7 @@ import (
 // Every page has a content security policy that allows its own content.
 func TestPagesInBrowsers(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	for _, path := range []string{"/", "/docs/", "/docs/start.js", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/favicon-32x32.png", "/docs/oauth2-redirect.html", "/docs/nope"} {
 		res, text := r.send(http.MethodGet, path, nil, "")
@@ -109,6 +110,7 @@ func TestStartPage(t *testing.T) {
 // Every error is a problem, for every method and path.
 func TestErrorsAreProblems(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	r := newRig(t, inMemory, nil)
 	doc := readDocument(r)
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"} {

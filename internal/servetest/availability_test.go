@@ -59,6 +59,9 @@ type outage struct {
 	begin, end func()
 }
 
+// calls is how many calls fail in an outage: far more than the log may have lines.
+const calls = 50
+
 // mustSurvive runs a server through an outage in which reads still work: callers get the
 // cause, /readyz changes to 503 and back, and the log stays short.
 func (o outage) mustSurvive(t *testing.T, p *process) {
@@ -79,7 +82,7 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	if a := get(t, p.url+"/metrics"); !strings.Contains(string(a.body), `dibs_store_writable{store="default"} 0`) {
 		t.Error("the metrics do not say that the store cannot be written to")
 	}
-	for range 200 {
+	for range calls {
 		reserve()
 		if a := get(t, p.url+"/v1/reservations/"+held.ReservationID); a.status != http.StatusOK {
 			t.Fatalf("a read fails: %d %s", a.status, a.body)
@@ -93,7 +96,7 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 		}
 	}
 	if withCause == 0 || len(lines) > 6 {
-		t.Errorf("the log has %d lines, %d with the cause, after 200 failed calls:\n%s", len(lines), withCause, strings.Join(lines, ""))
+		t.Errorf("the log has %d lines, %d with the cause, after %d failed calls:\n%s", len(lines), withCause, calls, strings.Join(lines, ""))
 	}
 	o.end()
 	began := time.Now()
@@ -109,6 +112,7 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 
 func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for cause, setting := range map[string][2]string{
 		"synchronous standby missing": {"synchronous_standby_names", "nowhere"},
 		"database read-only":          {"default_transaction_read_only", "on"},
@@ -126,12 +130,20 @@ func TestRefusedWrites(t *testing.T) {
 }
 
 // TestDatabaseGone stops and starts the database under a server: callers get the cause at
-// once, and are served again as soon as it is back.
+// once, and are served again as soon as it is back. And a server waits for a database that
+// starts after it.
 func TestDatabaseGone(t *testing.T) {
 	t.Parallel()
-	const cause = "no answer from the database"
 	cluster := pgtest.Start(t, pgtest.Options{})
+	databaseComesBack(t, cluster)
+	databaseComesLater(t, cluster)
+}
+
+func databaseComesBack(t *testing.T, cluster *pgtest.Cluster) {
+	t.Helper()
+	const cause = "no answer from the database"
 	p := serve(t, t.TempDir(), "--store", cluster.DSN("postgres"))
+	refusal, back := time.Hour, time.Hour // of the quickest round: the machine may be busy
 	held := hold(t, p, "slug", "alice")
 	read := func() answer { return get(t, p.url+"/v1/reservations/"+held.ReservationID) }
 	for round := range 2 {
@@ -146,9 +158,7 @@ func TestDatabaseGone(t *testing.T) {
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)
-		if median := percentile(took, 50); median > 100*time.Millisecond {
-			t.Errorf("readers waited %v for a known answer", median)
-		}
+		refusal = min(refusal, percentile(took, 50))
 		if a := post(t, p.url+"/v1/reservations", `{"namespace": "slug", "value": "bob"}`); !refusedBecause(t, a, cause) {
 			t.Errorf("%d %s", a.status, a.body)
 		}
@@ -160,14 +170,16 @@ func TestDatabaseGone(t *testing.T) {
 		cluster.Restart(t)
 		began := time.Now()
 		await(t, "readers are served again", func() bool { return read().status == http.StatusOK })
-		back := time.Since(began)
+		back = min(back, time.Since(began))
 		await(t, "/readyz is 200 again", func() bool { return p.isReady(t) })
-		t.Logf("round %d: a refusal took %v, readers were served %v after the database, and it was ready after %v",
-			round, percentile(took, 50), back, time.Since(began))
-		if back > 5*time.Second {
-			t.Errorf("readers were served %v after the database was back", back)
-		}
 		hold(t, p, "slug", fmt.Sprint("after-", round))
+	}
+	t.Logf("a refusal took %v, and readers were served %v after the database", refusal, back)
+	if refusal > 100*time.Millisecond {
+		t.Errorf("readers waited %v for a known answer", refusal)
+	}
+	if back > 5*time.Second {
+		t.Errorf("readers were served %v after the database was back", back)
 	}
 	log := p.stderr.String()
 	if lines := p.complaints(); len(lines) > 6 || !strings.Contains(log, `cause="`+cause+`"`) {
@@ -178,10 +190,9 @@ func TestDatabaseGone(t *testing.T) {
 	}
 }
 
-// TestWaitForDatabase starts a server before its database.
-func TestWaitForDatabase(t *testing.T) {
-	t.Parallel()
-	cluster := pgtest.Start(t, pgtest.Options{})
+// databaseComesLater starts a server before its database.
+func databaseComesLater(t *testing.T, cluster *pgtest.Cluster) {
+	t.Helper()
 	cluster.Stop(t)
 	serveArgs := []string{"serve", "--listen", "127.0.0.1:0", "--store", cluster.DSN("postgres")}
 
@@ -193,7 +204,7 @@ func TestWaitForDatabase(t *testing.T) {
 	await(t, "the log says that it waits", func() bool { return strings.Contains(p.stderr.String(), "waiting for it") })
 	cluster.Restart(t)
 	listen(t, p)
-	hold(t, p, "slug", "alice")
+	hold(t, p, "slug", "bob")
 	if n := strings.Count(p.stderr.String(), "waiting for it"); n != 1 || !strings.Contains(p.stderr.String(), "the store answers") {
 		t.Errorf("it says %d times that it waits: %s", n, p.stderr.String())
 	}

@@ -11,6 +11,7 @@ import (
 // its namespaces, and says how to switch the checks on. Doing that helps.
 func TestUpgradedStoreKeepsItsRules(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	dir := t.TempDir()
 	claim := func(p *process, value string, want int) {
 		t.Helper()
@@ -67,6 +68,7 @@ func TestUpgradedStoreKeepsItsRules(t *testing.T) {
 // so it is with webhooks.
 func TestDeclaredKeys(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	dir := t.TempDir()
 	generate := func() (secret, hash string) {
 		t.Helper()

@@ -48,6 +48,7 @@ func fill(t *testing.T, disk string) {
 
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	disk := smallDisk(t, "16m")
 	outage{
 		cause: "disk full",
@@ -60,6 +61,7 @@ func TestFullDisk(t *testing.T) {
 // so the server stays ready, and reports which store does not.
 func TestFullDiskOfOneStore(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	disk, dir := smallDisk(t, "16m"), t.TempDir()
 	config := fmt.Sprintf("store = \"sqlite:rest.db\"\n[[routes]]\nname = \"acme\"\nscopes = [\"acme.*\"]\nstore = \"sqlite:%s/acme.db\"\n", disk)
 	writeFile(t, dir, "dibs.toml", config)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/linear"
 	"github.com/calldibs/dibs/internal/lineartest"
 	"github.com/calldibs/dibs/internal/pgtest"
@@ -36,8 +37,15 @@ func newTwoServers(t *testing.T, store string) *twoServers {
 	c := &twoServers{T: t, dir: t.TempDir()}
 	writeFile(t, c.dir, "dibs.toml", policies)
 	c.args = []string{"--config", "dibs.toml", "--store", store}
-	c.servers = []*process{serve(t, c.dir, c.args...), serve(t, c.dir, c.args...)}
+	for range 2 {
+		c.servers = append(c.servers, c.serveAt(freeport.Address(t)))
+	}
 	return c
+}
+
+func (c *twoServers) serveAt(address string) *process {
+	c.Helper()
+	return serve(c.T, c.dir, append(c.args, "--listen", address)...)
 }
 
 // registries returns one for each server.
@@ -57,7 +65,7 @@ func (c *twoServers) registries() (regs []*dibs.Registry) {
 func (c *twoServers) killOne(random *rand.Rand) string {
 	i := random.IntN(len(c.servers))
 	c.servers[i].kill(c.T)
-	c.servers[i] = serve(c.T, c.dir, append(c.args, "--listen", strings.TrimPrefix(c.servers[i].url, "http://"))...)
+	c.servers[i] = c.serveAt(strings.TrimPrefix(c.servers[i].url, "http://"))
 	return "server killed"
 }
 
@@ -77,6 +85,7 @@ func TestHistories(t *testing.T) {
 // sometimes wait for a missing standby: then they take much longer than a hold lasts.
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	cluster := pgtest.Start(t, pgtest.Options{})
 	c := newTwoServers(t, newSchema(t, cluster))
 	report := lineartest.Run(t, linear.Site{

@@ -13,6 +13,7 @@ import (
 // in the state of an import that was not stopped.
 func TestImportOnFullDisk(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	disk := smallDisk(t, "3m")
 	const rows = 4200
 	free := "sqlite:" + t.TempDir() + "/names.db"
@@ -43,6 +44,7 @@ const planRows = 60_000
 // there is no room for them, the message says so, and nothing is left there.
 func TestImportWithFullTemporaryFolder(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for name, c := range map[string]struct {
 		file string
 		args []string

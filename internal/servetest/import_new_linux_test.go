@@ -46,6 +46,7 @@ func (i *importing) startOn(part string) *process {
 // ends in the state of one that was not killed, and leaves no other file.
 func TestImportIntoNewFileKilled(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	const rows = 9000
 	undisturbed := t.TempDir()
 	newFileImport(t, undisturbed, rows).mustEnd()
@@ -83,6 +84,7 @@ func TestImportIntoNewFileKilled(t *testing.T) {
 // imports everything.
 func TestImportIntoNewFileOnFullDisk(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	disk := smallDisk(t, "3m")
 	i := newFileImport(t, disk, 15_000)
 	p := i.start()

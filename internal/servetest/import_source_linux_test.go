@@ -30,6 +30,7 @@ var sources = map[string]struct {
 // When the database is back, another run finishes the import.
 func TestImportSourceKilled(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for name, source := range sources {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -66,6 +66,12 @@ func (i *importing) start() *process { i.Helper(); return start(i.T, i.dir, nil,
 func (i *importing) mustEnd() *process {
 	i.Helper()
 	p := i.start()
+	for range 5 { // on a busy machine a commit may take too long
+		if p.wait(i.T) != cli.ExitUnavailable {
+			break
+		}
+		p = i.start()
+	}
 	if code := p.wait(i.T); code != cli.ExitTaken {
 		i.Fatalf("the import ends with %d: %s", code, p.stderr.String())
 	}
@@ -145,6 +151,7 @@ var importTargets = map[string]func(*testing.T) string{
 // was not killed.
 func TestImportKilled(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	for _, c := range []struct{ engine, onConflict string }{
 		{"SQLite", "first"}, {"SQLite", "suffix"}, {"SQLite", "skip"}, {"PostgreSQL", "suffix"},
 	} {
@@ -157,31 +164,21 @@ func TestImportKilled(t *testing.T) {
 
 func killImports(t *testing.T, newStore func(*testing.T) string, onConflict string) {
 	t.Helper()
-	const rows, kills = 2600, 5
+	const rows, kills = 2600, 3
 	store := newStore(t)
 	newImport(t, store, rows, "--on-conflict", onConflict).mustEnd()
 	want := watch(t, store).contents()
 
-	store = newStore(t)
-	i := newImport(t, store, rows, "--on-conflict", onConflict)
-	w := watch(t, store)
+	var i *importing
+	var w *watched
 	interrupted := 0
-	for kill := range kills {
-		p, enough := i.start(), len(want)*(kill+1)/(kills+1)
-		await(t, "the import goes on", func() bool {
-			select {
-			case <-p.ended:
-				return true
-			default:
-				return w.read() >= enough
-			}
-		})
-		if p.kill(t); w.read() < len(want) {
-			interrupted++
+	for try := 0; interrupted < 2; try++ { // on a busy machine an import may end before it is killed
+		if try == 5 {
+			t.Fatalf("only %d of %d imports were killed before they ended", interrupted, kills)
 		}
-	}
-	if interrupted < 2 {
-		t.Errorf("only %d of %d imports were killed before they ended", interrupted, kills)
+		store = newStore(t)
+		i, w = newImport(t, store, rows, "--on-conflict", onConflict), watch(t, store)
+		interrupted = i.interrupt(w, len(want), kills)
 	}
 	i.mustEnd()
 	mustHaveSame(t, w.contents(), want)
@@ -189,6 +186,27 @@ func killImports(t *testing.T, newStore func(*testing.T) string, onConflict stri
 		t.Errorf("a second run says %s", again.stdout.String())
 	}
 	mustHaveSame(t, w.contents(), want)
+}
+
+// interrupt begins the import repeatedly, and kills it when a part of all events is there. It returns how many imports did not end
+// before that.
+func (i *importing) interrupt(w *watched, all, kills int) (interrupted int) {
+	i.Helper()
+	for kill := range kills {
+		p, enough := i.start(), all*(kill+1)/(kills+1)
+		await(i.T, "the import goes on", func() bool {
+			select {
+			case <-p.ended:
+				return true
+			default:
+				return w.read() >= enough
+			}
+		})
+		if p.kill(i.T); w.read() < all {
+			interrupted++
+		}
+	}
+	return interrupted
 }
 
 // leftIn returns what is in a folder.

@@ -226,30 +226,32 @@ func (w *worker) answer() (status int, retry string, err error) {
 func probe(t *testing.T, url string) (stop func() []time.Duration) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	stopping, took := make(chan struct{}), make(chan []time.Duration)
+	stopping, took := make(chan struct{}), make(chan []time.Duration, 1)
 	go func() {
 		var all []time.Duration
 		pace := time.NewTicker(10 * time.Millisecond)
 		defer pace.Stop()
 		for {
+			begin := time.Now()
+			if a, err := ask(client, http.MethodGet, url+"/healthz", ""); err != nil || a.status != http.StatusOK {
+				t.Errorf("/healthz: %d, %v", a.status, err)
+			}
+			all = append(all, time.Since(begin))
 			select {
 			case <-stopping:
 				slices.Sort(all)
 				took <- all
 				return
 			case <-pace.C:
-				begin := time.Now()
-				if a, err := ask(client, http.MethodGet, url+"/healthz", ""); err != nil || a.status != http.StatusOK {
-					t.Errorf("/healthz: %d, %v", a.status, err)
-				}
-				all = append(all, time.Since(begin))
 			}
 		}
 	}()
-	return func() []time.Duration {
+	stop = sync.OnceValue(func() []time.Duration {
 		close(stopping)
 		return <-took
-	}
+	})
+	t.Cleanup(func() { stop() }) // also when the test has failed
+	return stop
 }
 
 // percentile returns a percentile of sorted durations.

@@ -124,6 +124,7 @@ var (
 // metrics, labels, and bounds of histograms.
 func TestOpsAskForMetricsThatExist(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	labels := labelsOf(busyMetrics(t))
 	expressions := panelExpressions(t)
 	for _, a := range alerts(t) {

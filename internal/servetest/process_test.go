@@ -85,6 +85,15 @@ func (p *process) examine(t *testing.T) {
 	}
 }
 
+// notRaced skips a test in the short form, which the race detector runs: its requests come one after the other, or what
+// is concurrent is in a database. Other tests have the detector in the same code of the server.
+func notRaced(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("without concurrent requests the race detector finds nothing")
+	}
+}
+
 // writeFile writes a file into a folder.
 func writeFile(t *testing.T, dir, name, text string) {
 	t.Helper()

@@ -102,7 +102,7 @@ func holders(t *testing.T, url string) map[string]string {
 
 // isDraining reports whether a server no longer accepts new requests.
 func isDraining(url string) bool {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	a, err := ask(client, http.MethodGet, url+"/readyz", "")
 	return err != nil || a.status == http.StatusServiceUnavailable
 }

@@ -57,6 +57,7 @@ func hold(t *testing.T, p *process, namespace, value string) wire.Name {
 // Two servers route scopes to two files.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	dir := t.TempDir()
 	routed(t, dir, "acme")
 	a, b := serve(t, dir, "--config", "dibs.toml"), serve(t, dir, "--config", "dibs.toml")
@@ -113,9 +114,7 @@ func TestRoutes(t *testing.T) {
 // A server with another route stops servers without it, and waits for them.
 func TestRoutesChange(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for a lease")
-	}
+	notRaced(t)
 	dir := t.TempDir()
 	plain := serve(t, dir, "--store", "sqlite:rest.db") // it has no routes
 	held := hold(t, plain, "slug", "alice")
@@ -138,9 +137,7 @@ func TestRoutesChange(t *testing.T) {
 // again.
 func TestMoveScopes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for a lease")
-	}
+	notRaced(t)
 	dir := t.TempDir()
 	plain := serve(t, dir, "--store", "sqlite:rest.db")
 	held := hold(t, plain, "acme.slug", "alice")

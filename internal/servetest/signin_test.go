@@ -73,6 +73,7 @@ func (f *secured) client(t *testing.T, certificates ...tls.Certificate) *http.Cl
 // of the configuration.
 func TestSignInFromElsewhere(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	f := newSecured(t)
 	f.issuer.Down.Store(true)
 	p := f.serve(t)
@@ -169,6 +170,7 @@ func metricsOf(t *testing.T, client *http.Client, url string) string {
 // TestCertificatesRequired accepts no connection without a certificate.
 func TestCertificatesRequired(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	f := newSecured(t)
 	f.configure(t, "required", "read")
 	p := f.serve(t)
@@ -184,6 +186,7 @@ func TestCertificatesRequired(t *testing.T) {
 // TestBrokenCertificates demands an error before the server serves, and from config check.
 func TestBrokenCertificates(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	f := newSecured(t)
 	if checked := finish(t, f.dir, "config", "check", "dibs.toml"); checked.wait(t) != 0 {
 		t.Error(checked.stderr.String())

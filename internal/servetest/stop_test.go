@@ -93,7 +93,7 @@ func openStream(t *testing.T, url string) <-chan error {
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := serve(t, dir)
+	p := serve(t, dir, "--request-timeout", patience.String(), "--drain-timeout", patience.String())
 	stream := openStream(t, p.url)
 	half := sendHalf(t, p.url, reservation("half", "owner-of-half"))
 	load := startWriters(t, p.url, "load", 16)
@@ -283,6 +283,7 @@ func curl(t *testing.T, command string) answer {
 // TestServeWithoutSettings starts a server in an empty folder, and runs the command it prints.
 func TestServeWithoutSettings(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	dir := t.TempDir()
 	// Only the port is not the default, which may be in use.
 	p := listen(t, start(t, dir, []string{"DIBS_LISTEN=127.0.0.1:0"}, "serve"))
@@ -316,6 +317,7 @@ func TestServeWithoutSettings(t *testing.T) {
 // TestServeTakenPort demands an error that names the address in use.
 func TestServeTakenPort(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	p := serve(t, t.TempDir())
 	address := strings.TrimPrefix(p.url, "http://")
 	second := finish(t, t.TempDir(), "serve", "--listen", address)

@@ -14,7 +14,7 @@ import (
 // a deadline that has passed. A stream has no deadline.
 func TestStreamOnOldConnection(t *testing.T) {
 	t.Parallel()
-	const timeout = 100 * time.Millisecond
+	const timeout = 200 * time.Millisecond
 	p := serve(t, t.TempDir(), "--request-timeout", timeout.String())
 	conn := dial(t, p.url)
 	defer func() { _ = conn.Close() }() // before a body is closed, which reads the stream to its end

@@ -18,6 +18,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/pgtest"
 )
 
@@ -144,12 +145,7 @@ func TestCollectorThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = hanging.Close() })
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = closed.Close()
-	for name, address := range map[string]string{"refuses": closed.Addr().String(), "hangs": hanging.Addr().String()} {
+	for name, address := range map[string]string{"refuses": freeport.Address(t), "hangs": hanging.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := serveTraced(t, "http://"+address, 1, "--store", "sqlite:names.db")

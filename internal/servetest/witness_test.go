@@ -104,7 +104,7 @@ func startWitnessed(t *testing.T, configuration string) witnessed {
 
 // byService is a configuration with a service as the witness of codes.
 func byService(url string) string {
-	return fmt.Sprintf("[policies.code]\nminTTL = \"1ms\"\nwitness = \"orders\"\n[witnesses.orders]\nurl = %q\nsecretFile = \"secret\"\ntimeout = \"1s\"\n", url)
+	return fmt.Sprintf("[policies.code]\nminTTL = \"1ms\"\nwitness = \"orders\"\n[witnesses.orders]\nurl = %q\nsecretFile = \"secret\"\ntimeout = \"20s\"\n", url)
 }
 
 // TestWitnessByHTTP lets holds lapse, and a service decide about them.
@@ -198,6 +198,7 @@ func (w witnessed) checkSuspects() {
 // TestWitnessBySQL does the same with queries, on SQLite and on PostgreSQL.
 func TestWitnessBySQL(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	file := filepath.Join(t.TempDir(), "orders.db")
 	for name, database := range map[string]struct{ driver, source, address string }{
 		"sqlite":   {"sqlite", file, "sqlite:" + file},
@@ -264,6 +265,7 @@ query = "SELECT 'order' AS type, id FROM orders WHERE name = :key AND epoch = :e
 // opens the store itself has the same policies as a server.
 func TestWitnessWithoutServer(t *testing.T) {
 	t.Parallel()
+	notRaced(t)
 	service := &orders{asked: make(map[string]int), says: map[string]string{"fenced": `{"outcome": "absent"}`}}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)

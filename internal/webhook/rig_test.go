@@ -56,7 +56,7 @@ func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *ri
 	}
 	r := &rig{TB: tb, store: store, registry: registry, log: &logtest.Buffer{}, stop: func() {}}
 	cfg := webhook.Config{
-		Registry: registry, Store: store, Timeout: 2 * time.Second, AllowPrefixes: []netip.Prefix{loopback},
+		Registry: registry, Store: store, Timeout: patience, AllowPrefixes: []netip.Prefix{loopback},
 		Pauses: []time.Duration{time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond}, GiveUpAfter: time.Hour,
 		Logger: slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}.WithLimits(quick)
@@ -72,8 +72,11 @@ func rigOn(tb testing.TB, store dibs.Store, change ...func(*webhook.Config)) *ri
 	return r
 }
 
-// quick are short limits.
-var quick = webhook.Limits{Lease: 10 * time.Second, Poll: 5 * time.Millisecond, Save: 2 * time.Millisecond}
+// patience is how long anything may take that must happen: the machine may be busy.
+const patience = time.Minute
+
+// quick are short limits. The lease is long: processes give it back when they stop.
+var quick = webhook.Limits{Lease: 2 * patience, Poll: 5 * time.Millisecond, Save: 2 * time.Millisecond}
 
 // hourly makes a failed event wait for longer than a test.
 func hourly(c *webhook.Config) { c.Pauses = []time.Duration{time.Hour} }
@@ -189,7 +192,7 @@ func (r *rig) saves(hook *webhook.Hook) uint64 {
 // eventually waits for a condition.
 func eventually(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if done() {
 			return
 		}

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -29,13 +30,24 @@ class Server:
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="dibs-names-")
-        self.address = "127.0.0.1:0"
+        self.address = None
         self.process = None
         self.start()
 
     def start(self):
         """Starts the server, again at the same address if it ran before."""
-        command = [binary(), "serve", "--listen", self.address, "--store", f"sqlite:{self.dir}/names.db"]
+        if self.address:
+            return self._serve(self.address)
+        for _ in range(10):
+            # Below the ports that the system chooses: no other program gets this one while the server is away.
+            try:
+                return self._serve(f"127.0.0.1:{random.randrange(20_000, 32_000)}")
+            except AssertionError as error:
+                failed = error  # another program may have it
+        raise failed
+
+    def _serve(self, address):
+        command = [binary(), "serve", "--listen", address, "--store", f"sqlite:{self.dir}/names.db"]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]}, text=True)
         for line in self.process.stderr:
             found = re.search(r"msg=serving listen=(\S+)", line)

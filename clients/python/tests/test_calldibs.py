@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import concurrent.futures
 import datetime
 import inspect
 import itertools
@@ -27,6 +28,12 @@ _numbers = itertools.count(1)
 
 def fresh(prefix="name"):
     return f"{prefix}-{os.getpid()}-{next(_numbers)}"
+
+
+def at_once(do, items):
+    """What do returns for each item: all of them wait at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(len(items)) as pool:
+        return list(pool.map(do, items))
 
 
 def setUpModule():
@@ -361,8 +368,11 @@ class Holds(Case):
 
     def test_lasts_as_long_as_its_block(self):
         value = fresh()
-        with dibs.hold("slug", value, ttl_ms=1000) as hold:
-            time.sleep(2.5)
+        with dibs.hold("slug", value, ttl_ms=5000) as hold:
+            ends = set()
+            while len(ends) < 3:  # it is extended, and extended again
+                ends.add(dibs.name("slug", value).expires_at)
+                time.sleep(0.05)
             self.assertFalse(hold.lost.is_set())
             hold.confirm_for("user", value)
         self.assertEqual(hold.names[0].state, "active")
@@ -375,7 +385,7 @@ class Holds(Case):
 
     def test_lost_answers_to_a_confirmation(self):
         proxy = self.proxy()
-        behind, value = Dibs(proxy.url, timeout=20), fresh("team")
+        behind, value = Dibs(proxy.url, timeout=60), fresh("team")
         with behind.hold_all([{"namespace": n, "value": value, "ttl_ms": 30_000} for n in ("slug", "tenant")]) as hold:
             proxy.cut_some("answers", 1)
             hold.confirm_for("team", value)
@@ -397,7 +407,7 @@ class BadDays(Case):
     def test_no_second_claim(self):
         proxy, value = self.proxy(), fresh()
         proxy.cut = "answers"
-        self.refused("OUTCOME_UNKNOWN", lambda: Dibs(proxy.url, timeout=2).claim("slug", value, Entity("user", value)))
+        self.refused("OUTCOME_UNKNOWN", lambda: Dibs(proxy.url, timeout=60).claim("slug", value, Entity("user", value)))
         self.assertEqual((proxy.cuts, dibs.name("slug", value).state), (1, "active"))
 
     def test_a_server_that_starts_again(self):
@@ -425,35 +435,36 @@ class BadDays(Case):
         gone = Server()
         url = gone.url
         gone.stop()
-        gone = Dibs(url, timeout=0.3)
-        for call in (
+        gone = Dibs(url, timeout=2)
+        calls = (
             lambda: gone.stats(),
             lambda: gone.resolve("slug", "a"),
             lambda: gone.reserve("slug", "a"),
             lambda: gone.claim("slug", "a", Entity("user", "1")),
-        ):
-            error = self.refused("UNAVAILABLE", call)
+        )
+        for error in at_once(lambda call: self.refused("UNAVAILABLE", call), calls):
             self.assertRegex(error.detail, "^nothing happened: the server cannot be reached: ConnectionRefusedError")
 
     def test_a_read_changes_nothing(self):
         proxy = self.proxy()
         proxy.cut = "answers"
-        behind = Dibs(proxy.url, timeout=0.3)
+        behind = Dibs(proxy.url, timeout=2)
         command = {"op": "claim", "namespace": "slug", "value": "a", "entity": Entity("user", "1")}
-        for call in (
+        reads = (
             lambda: behind.resolve("slug", "a"),
             lambda: behind.check("slug", "a"),
             lambda: behind.name("slug", "a"),
             lambda: behind.history("slug", "a"),
             lambda: behind.apply([command], dry_run=True),
-        ):
-            self.assertRegex(self.refused("UNAVAILABLE", call).detail, "^nothing happened: ")
+        )
+        for error in at_once(lambda read: self.refused("UNAVAILABLE", read), reads):
+            self.assertRegex(error.detail, "^nothing happened: ")
         self.refused("OUTCOME_UNKNOWN", lambda: behind.reserve("slug", fresh()))
 
     def test_sent_once_and_then_refused(self):
         proxy = self.proxy()
         proxy.cut = "answers"
-        behind = Dibs(proxy.url, timeout=0.5)
+        behind = Dibs(proxy.url, timeout=2)
         attempt = behind._http._attempt
 
         def last(*arguments):
@@ -548,7 +559,7 @@ class Watching(Case):
             if i == 15:
                 own.kill()
                 own.start()
-        thread.join(60)
+        thread.join(120)
         self.assertEqual(seen, [f"v{i}" for i in range(30)])
 
     def test_wrong_cursor(self):

@@ -26,7 +26,7 @@ function binary(): string {
 export class TestServer {
   readonly dir = mkdtempSync(join(tmpdir(), "dibs-names-"));
   #process: ChildProcess | undefined;
-  #address = "127.0.0.1:0";
+  #address = "";
 
   get url(): string {
     return `http://${this.#address}`;
@@ -38,7 +38,20 @@ export class TestServer {
 
   /** Starts the server, again at the same address if it ran before. */
   async start(): Promise<this> {
-    const child = spawn(binary(), ["serve", "--listen", this.#address, "--store", `sqlite:${join(this.dir, "names.db")}`], {
+    if (this.#address) return this.#serve(this.#address);
+    for (let tries = 1; ; tries++) {
+      // Below the ports that the system chooses: no other program gets this one while the server is away.
+      const port = 20_000 + Math.floor(Math.random() * 12_000);
+      try {
+        return await this.#serve(`127.0.0.1:${port}`);
+      } catch (error) {
+        if (tries === 10) throw error; // another program may have it
+      }
+    }
+  }
+
+  async #serve(address: string): Promise<this> {
+    const child = spawn(binary(), ["serve", "--listen", address, "--store", `sqlite:${join(this.dir, "names.db")}`], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { PATH: process.env.PATH ?? "" },
     });

@@ -44,8 +44,12 @@ test("an unsure function leaves the hold", async () => {
 
 test("a hold lasts as long as its function", async () => {
   const value = fresh();
-  const name = await dibs.hold({ namespace: "slug", value, ttlMs: 1000 }, async (_, signal) => {
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+  const name = await dibs.hold({ namespace: "slug", value, ttlMs: 5000 }, async (_, signal) => {
+    const ends = new Set<string | undefined>();
+    while (ends.size < 3) { // it is extended, and extended again
+      ends.add((await dibs.name("slug", value))!.expiresAt);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
     assert.equal(signal.aborted, false);
     return { type: "user", id: value };
   });
@@ -95,7 +99,7 @@ test("a function that returns no entity does not lose the name silently", async 
 
 test("several names of one entity, also if the answer to their confirmation is lost", async () => {
   const proxy = await new CuttingProxy(real).start();
-  const behind = new Dibs({ url: proxy.url, timeoutMs: 20_000 });
+  const behind = new Dibs({ url: proxy.url, timeoutMs: 60_000 });
   const value = fresh("team");
   const names = await behind.holdAll([{ namespace: "slug", value, ttlMs: 30_000 }, { namespace: "tenant", value, ttlMs: 30_000 }], async () => {
     proxy.cut = "answers";
