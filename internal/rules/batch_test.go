@@ -123,9 +123,8 @@ func TestBatchContents(t *testing.T) {
 func TestBatchListsOnce(t *testing.T) {
 	t.Parallel()
 	f := coretest.NewFixture(t, nil)
-	f.Must(coretest.Claim("slug", "x", coretest.User1))
-	remove := dibs.Delete{Entity: coretest.User1}
-	b, _ := decide(f, mustApply(t, mustPolicies(t, nil), remove, coretest.Claim("slug", "y", coretest.User1), remove))
+	claim, remove := coretest.Claim("slug", "x", coretest.User1), dibs.Delete{Entity: coretest.User1}
+	b, _ := decide(f, mustApply(t, mustPolicies(t, nil), claim, remove, claim, remove))
 	if _, owners := b.Wanted(); len(owners) != 1 {
 		t.Errorf("%d lists, want one", len(owners))
 	}
@@ -184,5 +183,21 @@ func TestDeleteSeesItsBatch(t *testing.T) {
 			t.Errorf("it freed %v, and %v in a batch in another order", first, results[0].Freed)
 		}
 		slices.Reverse(namespaces)
+	}
+}
+
+// Requests that only read the same record, such as that of their namespace, are committed apart.
+func TestReadersAreNotGrouped(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "x", coretest.User1)) // makes the namespace record
+	set := mustPolicies(t, nil)
+	requests := []*rules.Request{
+		mustApply(t, set, coretest.Claim("slug", "y", coretest.User2)), mustApply(t, set, coretest.Claim("slug", "z", coretest.User3)),
+	}
+	b, _ := decide(f, requests...)
+	groups, members, alone := b.Groups(requests)
+	if len(groups) != 2 || len(members) != 2 || len(alone) != 0 {
+		t.Errorf("%d groups of %v; alone are %v", len(groups), members, alone)
 	}
 }

@@ -72,7 +72,7 @@ func (g *grouping) find(i int) int {
 // touch joins a request with the last one that touched a changed record.
 func (b *Batch) touch(i int, ref dibs.Ref) {
 	e := b.find(KeyOf(ref))
-	if e == nil || !e.changed {
+	if !e.changed {
 		return
 	}
 	if e.touched > 0 {
@@ -125,7 +125,7 @@ func yieldsFirst(w dibs.Write) int {
 }
 
 func (b *Batch) read(ref dibs.Ref) dibs.Read {
-	if e := b.find(KeyOf(ref)); e != nil && e.loaded != nil {
+	if e := b.find(KeyOf(ref)); e.loaded != nil {
 		return dibs.Read{Ref: ref, Rev: e.loaded.Revision()}
 	}
 	return dibs.Read{Ref: ref}

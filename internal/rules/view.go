@@ -26,7 +26,7 @@ type view struct {
 	changes  []change
 	events   []dibs.Event
 	renewed  []dibs.Ref   // the changed records that replace another one
-	redacts  []dibs.Event // events as they are after redaction
+	redacts  []dibs.Event // events as they are after redaction; no nested view has any
 	window   dibs.Window
 	pastEnds []PastEnd // ends that the decision rests on and that no commit has written
 
@@ -60,7 +60,6 @@ func (v *view) try(part decision) (dibs.Result, *dibs.Error) {
 		v.renew(ref)
 	}
 	v.events = append(v.events, nested.events...)
-	v.redacts = append(v.redacts, nested.redacts...)
 	return result, nil
 }
 
