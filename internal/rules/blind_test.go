@@ -204,6 +204,7 @@ func TestRekey(t *testing.T) {
 	only.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
 	only.Replayed(coretest.Claim("email", secretValue, coretest.User1))
 	f.Refused(dibs.ErrInvalidNamespace, dibs.Rekey{Namespace: "slug", Value: "x"})
+	f.Refused(dibs.ErrInvalidValue, dibs.Rekey{Namespace: "email", Value: "what!"})
 }
 
 // A name that was never confirmed leaves no hash behind.

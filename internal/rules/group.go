@@ -164,8 +164,8 @@ func (g *grouping) gather(group *dibs.Group, members []int, requests []*Request)
 			continue
 		}
 		group.Window = group.Window.Intersect(v.window)
-		for _, ref := range v.renewed { // also drops the events of earlier members
-			group.Events = dropEvents(ref, group.Events)
+		for _, ref := range v.renewed { // also drops the events of earlier members; only those of names have an ID
+			group.Events = slices.DeleteFunc(group.Events, func(e dibs.Event) bool { return e.ID == ref.ID })
 		}
 		group.Redacts = append(group.Redacts, v.redacts...)
 		if group.Events == nil {

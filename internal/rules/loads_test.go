@@ -137,6 +137,12 @@ func TestLoadsOfManyConfirms(t *testing.T) {
 	if _, got := decide(f, request); got != 2 {
 		t.Errorf("%d loads, want 2: the name, and then all entities", got)
 	}
+	for _, user := range []dibs.Entity{coretest.User1, coretest.User2, coretest.User3} {
+		request.AlsoLoad(dibs.Ref{Kind: dibs.KindEntity, Scope: "acme", ID: dibs.EntityID("acme", user)})
+	}
+	if _, got := decide(f, request); got != 1 {
+		t.Errorf("%d loads, want 1 if the entities are known", got)
+	}
 }
 
 // A question, and what the registry does on its own account, takes one load.

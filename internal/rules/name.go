@@ -17,7 +17,7 @@ type nameState struct {
 	lapses []lapse       // that are not in the history yet
 
 	shared bool        // by decisions of a batch: none may change it
-	taken  *dibs.Error // the last refusal of a shared name that is taken
+	taken  *dibs.Error // the last refusal, if the name is taken
 }
 
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {

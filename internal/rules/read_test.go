@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +113,33 @@ func TestGetVersion(t *testing.T) {
 				t.Errorf("%s, asked %v: version %d, archived %v, %v; want version %d", value, asked, n.Version, n.Archived, err, want)
 			}
 		}
+	}
+}
+
+func TestReadNames(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	ref := func(value string) dibs.Ref { return dibs.Ref{Kind: dibs.KindName, ID: dibs.NameID("slug", value)} }
+	names := ask(f, mustPolicies(t, nil).ReadNames([]dibs.Ref{ref("absent"), ref("active")}))
+	if len(names) != 2 || names[0] != nil || names[1] == nil || names[1].Canonical != "active" {
+		t.Errorf("%+v", names)
+	}
+}
+
+// An error says what is not there, or not well-formed.
+func TestErrorsNameWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	_, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: "x"})
+	if f.WantError(err, dibs.ErrNotFound); !strings.Contains(err.Error(), "slug:x") {
+		t.Error(err)
+	}
+	id := dibs.NameID("slug", "x")
+	_, err = f.Get(f.Ctx, dibs.Lookup{ID: id})
+	if f.WantError(err, dibs.ErrNotFound); !strings.Contains(err.Error(), id.String()) {
+		t.Error(err)
+	}
+	if e := f.Refused(dibs.ErrInvalidNamespace, dibs.Archive{Scope: "Acme", Entity: coretest.User1}); !strings.HasPrefix(e.Message, `scope "Acme" is not well-formed`) {
+		t.Error(e.Message)
 	}
 }

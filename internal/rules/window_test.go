@@ -128,3 +128,106 @@ func TestDryRunInABatch(t *testing.T) {
 		}
 	}
 }
+
+// A decision that does not count a spent token, because its time is over, rests on that.
+func TestWindowsOfSpentTokens(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}}
+	for what, c := range map[string]struct {
+		last    dibs.Command
+		command dibs.Command
+	}{
+		"a claim": {release(coretest.Token2), coretest.Claim("slug", "x", coretest.User1)},
+		"the next candidate": {
+			dibs.Confirm{ID: dibs.NameID("slug", "x"), Token: coretest.Token2, Entity: coretest.User1},
+			dibs.ReserveFirst{Namespace: "slug", Values: []string{"x", "y"}, Token: coretest.Token1},
+		},
+	} {
+		f := coretest.NewFixture(t, policies)
+		f.Must(coretest.Claim("slug", "x", coretest.User3), coretest.Decommission("slug", "x", coretest.User3)) // never purged
+		f.Must(coretest.Reserve("slug", "x", coretest.Token1), release(coretest.Token1))
+		over := dibs.InstantOf(f.Clock.Now().Add(time.Hour))
+		f.Clock.Advance(time.Minute)
+		f.Must(coretest.Reserve("slug", "x", coretest.Token2), c.last)
+		f.Clock.Advance(time.Hour - time.Second)
+		if group, _ := groupOf(f, policies, c.command); group.Window.From != over {
+			t.Errorf("%s: the window is %+v, want it to begin at %s", what, group.Window, over)
+		}
+	}
+}
+
+// A purge is right from the end of the name's time on.
+func TestWindowOfAPurge(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {HoldHistory: time.Hour}}
+	f := coretest.NewFixture(t, policies)
+	hold := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+	f.Must(release(coretest.Token1))
+	due := dibs.InstantOf(f.Clock.Now().Add(time.Hour))
+	f.Clock.Advance(2 * time.Hour)
+	sweep := mustPolicies(t, policies).Sweep(dibs.Ref{Kind: dibs.KindName, ID: hold.ID}).Request
+	b, _ := decide(f, sweep)
+	if groups, _, _ := b.Groups([]*rules.Request{sweep}); len(groups) != 1 || groups[0].Window.From != due {
+		t.Errorf("%+v; want a window from %s", groups, due)
+	}
+}
+
+// A list rests on what each of its commands rests on: ends that have come, and changes of other
+// requests in the batch.
+func TestListsRestOnTheirCommands(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Reserve("slug", "over", coretest.Token1))
+	f.Clock.Advance(aHold)
+	set := mustPolicies(t, nil)
+	list := mustApply(t, set, coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "over", coretest.User2))
+	decide(f, list)
+	if past := list.PastEnds(); len(past) != 1 {
+		t.Errorf("it rests on %+v", past)
+	}
+	requests := []*rules.Request{
+		mustApply(t, set, coretest.Claim("slug", "x", coretest.User1)),
+		mustApply(t, set, coretest.Claim("slug", "y", coretest.User2), coretest.Claim("slug", "x", coretest.User3)),
+	}
+	b, _ := decide(f, requests...)
+	_, members, alone := b.Groups(requests)
+	if len(members) != 1 || len(members[0]) != 2 || len(alone) != 0 || requests[1].RestsOnLoadAlone() {
+		t.Errorf("the groups are %v, alone are %v", members, alone)
+	}
+}
+
+// Callers that are refused together are each told about their own field.
+func TestRefusalsHaveTheirFields(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+	set := mustPolicies(t, nil)
+	var requests []*rules.Request
+	fields := []string{"first", "second"}
+	for _, field := range fields {
+		requests = append(requests, mustApply(t, set, dibs.Reserve{Namespace: "slug", Value: "x", Field: field}))
+	}
+	decide(f, requests...)
+	for i, r := range requests {
+		if _, refused := r.Result(); refused == nil || refused.Field != fields[i] {
+			t.Errorf("%s: %+v", fields[i], refused)
+		}
+	}
+	if e := f.Refused(dibs.ErrInvalidNamespace, dibs.Claim{Namespace: "Bad!", Value: "x", Entity: coretest.User1, Field: "slug"}); e.Field != "slug" {
+		t.Errorf("the field is %q", e.Field)
+	}
+}
+
+// The end of a hold that the next command records has the details of that hold.
+func TestRecordedEndHasItsOwnDetails(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.FoldedSlugs())
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "Alice", CorrelationID: "first"})
+	f.Clock.Advance(aHold)
+	f.Must(dibs.Claim{Namespace: "slug", Value: "ALICE", Entity: coretest.User1, CorrelationID: "second"})
+	for i, want := range []string{"reserved Alice first", "expired Alice first", "claimed ALICE second"} {
+		if e := f.AllEvents()[i]; string(e.Kind)+" "+e.Value+" "+e.CorrelationID != want {
+			t.Errorf("%s %s %s, want %s", e.Kind, e.Value, e.CorrelationID, want)
+		}
+	}
+}

@@ -336,3 +336,26 @@ func TestTestimonyBeforeTheSweep(t *testing.T) {
 		}
 	}
 }
+
+// With its end, a suspect loses its doubt, and when its witness is to be asked.
+func TestDoubtEnds(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {Witness: coretest.AlwaysUnknown}}
+	id := dibs.NameID("slug", "x")
+	for what, end := range map[string]dibs.Command{
+		"absent":  dibs.Settle{ID: id, Verdict: dibs.Absent},
+		"exists":  dibs.Settle{ID: id, Verdict: dibs.Exists(coretest.User1)},
+		"release": dibs.Release{ID: id, Token: coretest.Token1},
+		"confirm": dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1},
+		"extend":  dibs.Extend{ID: id, Token: coretest.Token1},
+	} {
+		f := coretest.NewFixture(t, policies)
+		n := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+		f.Clock.Advance(aHold)
+		commit(f, mustPolicies(t, policies).Testify(rules.Testimony{ID: n.ID, Epoch: n.Epoch, Expires: n.ExpiresAt, Verdict: dibs.Unknown, Doubt: "not there yet"}).Request)
+		f.Must(end)
+		if row := f.Records(dibs.KindName)[0].(*dibs.NameRecord); row.Doubt != "" || row.AskAt != 0 {
+			t.Errorf("%s: the doubt is %q, to be asked at %s", what, row.Doubt, row.AskAt)
+		}
+	}
+}
