@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&o.page, "page", "docs/testing.md", "the page that has the figures")
 	memory := flag.String("memory", defaultMemory(), "the file with what earlier runs have learned")
 	flag.IntVar(&o.procs, "procs", 2, "how many changes to try concurrently")
-	timeout := flag.Duration("timeout", time.Minute, "how long the tests of one package may take")
+	timeout := flag.Duration("timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
 	o.patterns = strings.Split(*files, ",")
 

@@ -103,7 +103,7 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 			return err
 		}
 		begin := time.Now()
-		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace)
+		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace, r.timeout)
 		if err != nil {
 			return err
 		}
@@ -188,24 +188,41 @@ func (r *runner) try(ctx context.Context, m mutant) (killed bool, output []byte,
 	return false, nil, nil
 }
 
-// failure matches the line that names the test that failed.
-var failure = regexp.MustCompile(`--- FAIL: (Test\w+)`)
+// failure matches the name of a test that failed, or did not end.
+var failure = regexp.MustCompile(`(?:--- FAIL: |running tests:\s+)(Test\w+)`)
+
+// A test hangs if it takes many times as long as without a mutant, and some seconds more.
+const (
+	manyTimes = 100
+	someMore  = 10 * time.Second
+)
+
+// limit returns how long some tests of a program may take together.
+func (r *runner) limit(p program, tests []string) time.Duration {
+	took := someMore
+	for _, t := range p.tests {
+		if slices.Contains(tests, t.name) {
+			took += manyTimes * t.took
+		}
+	}
+	return min(took, r.timeout)
+}
 
 // tryTests runs some tests of a program with a mutant.
 func (r *runner) tryTests(ctx context.Context, p program, tests []string, m mutant) (killed bool, output []byte, err error) {
-	killed, output, err = r.run(ctx, p, tests, variable+"="+strconv.Itoa(m.number))
+	killed, output, err = r.run(ctx, p, tests, variable+"="+strconv.Itoa(m.number), r.limit(p, tests))
 	if by := failure.FindSubmatch(output); killed && by != nil {
 		r.memory.noteFinder(m.String(), finder{p.pkg, string(by[1])})
 	}
 	return killed, output, err
 }
 
-func (r *runner) run(ctx context.Context, p program, tests []string, env string) (failed bool, output []byte, err error) {
+func (r *runner) run(ctx context.Context, p program, tests []string, env string, timeout time.Duration) (failed bool, output []byte, err error) {
 	// The test itself ends after the timeout; this one is for a test that cannot.
-	limited, cancel := context.WithTimeout(ctx, 2*r.timeout)
+	limited, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	command := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, addressSpace),
-		p.path, "-test.failfast", "-test.short", "-test.timeout="+r.timeout.String(), "-test.run=^("+strings.Join(tests, "|")+")$")
+		p.path, "-test.failfast", "-test.short", "-test.timeout="+timeout.String(), "-test.run=^("+strings.Join(tests, "|")+")$")
 	command.Dir = p.pkg
 	command.Env = append(os.Environ(), env)
 	command.WaitDelay = time.Second

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -181,19 +182,108 @@ func TestListsRestOnTheirCommands(t *testing.T) {
 	f.Clock.Advance(aHold)
 	set := mustPolicies(t, nil)
 	list := mustApply(t, set, coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "over", coretest.User2))
-	decide(f, list)
-	if past := list.PastEnds(); len(past) != 1 {
-		t.Errorf("it rests on %+v", past)
+	b, _ := decide(f, list)
+	groups, _, _ := b.Groups([]*rules.Request{list})
+	if past := list.PastEnds(); len(past) != 1 || groups[0].Window.From != past[0].At {
+		t.Errorf("it rests on %+v, in the window %+v", past, groups[0].Window)
+	}
+	if !hasRead(groups[0], documents(f, dibs.KindNamespace)[0].Ref()) {
+		t.Errorf("the record of the namespace is not among %+v", groups[0].Reads)
 	}
 	requests := []*rules.Request{
 		mustApply(t, set, coretest.Claim("slug", "x", coretest.User1)),
 		mustApply(t, set, coretest.Claim("slug", "y", coretest.User2), coretest.Claim("slug", "x", coretest.User3)),
 	}
+	wantTogether(f, requests...)
+}
+
+func hasRead(group dibs.Group, ref dibs.Ref) bool {
+	return slices.ContainsFunc(group.Reads, func(r dibs.Read) bool { return r.Ref == ref })
+}
+
+// wantTogether decides requests in one batch, and checks that they are in one group.
+func wantTogether(f *coretest.Fixture, requests ...*rules.Request) {
+	f.T.Helper()
 	b, _ := decide(f, requests...)
 	_, members, alone := b.Groups(requests)
-	if len(members) != 1 || len(members[0]) != 2 || len(alone) != 0 || requests[1].RestsOnLoadAlone() {
-		t.Errorf("the groups are %v, alone are %v", members, alone)
+	if len(members) != 1 || len(members[0]) != len(requests) || len(alone) != 0 || requests[1].RestsOnLoadAlone() {
+		f.T.Errorf("the groups are %v, alone are %v", members, alone)
 	}
+}
+
+// A refusal that rests on a change of another request belongs to its group: that a name was taken, or
+// that the entry of a blind name was deleted.
+func TestRefusalsJoinTheirGroup(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	set := mustPolicies(t, blind(keyA))
+	wantTogether(f, mustApply(t, set, coretest.Claim("slug", "x", coretest.User1)), mustApply(t, set, coretest.Claim("slug", "x", coretest.User2)))
+	hold := f.One(coretest.Reserve("email", "x@y", coretest.Token1))
+	f.Clock.Advance(aHold)
+	f.SweepAll()
+	f.Clock.Advance(time.Hour) // its row is due to be purged
+	wantTogether(f, set.Sweep(dibs.Ref{Kind: dibs.KindName, ID: hold.ID}).Request, mustApply(t, set, coretest.Decommission("email", "x@y", coretest.User1)))
+}
+
+// A ReserveFirst that passes over a look-alike has read the name that it looks like.
+func TestReserveFirstReadsWhatItPassesOver(t *testing.T) {
+	t.Parallel()
+	policies := coretest.NoLookAlikes(dibs.Policy{})
+	f := coretest.NewFixture(t, policies)
+	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
+	first := dibs.ReserveFirst{Namespace: "slug", Values: []string{"paypa1", "other"}, Token: coretest.Token1}
+	if group, _ := groupOf(f, policies, first); !hasRead(group, dibs.Ref{Kind: dibs.KindName, ID: dibs.NameID("slug", "paypal")}) {
+		t.Errorf("it has read %+v", group.Reads)
+	}
+}
+
+// Commit does not check the absence of a record that is not written, so a guess of it is not enough:
+// that of a candidate of ReserveFirst, or of one that is passed over.
+func TestAbsenceIsNotGuessed(t *testing.T) {
+	t.Parallel()
+	policies := coretest.NoLookAlikes(dibs.Policy{})
+	f := coretest.NewFixture(t, policies)
+	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
+	known := make(map[rules.Key]dibs.Record)
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindNamespace, dibs.KindSkeleton} {
+		for _, r := range f.Records(kind) {
+			known[rules.KeyOf(r.Ref())] = r
+		}
+	}
+	set := mustPolicies(t, policies)
+	for _, commands := range [][]dibs.Command{
+		{dibs.ReserveFirst{Namespace: "slug", Values: []string{"new", "other"}}},
+		{coretest.Reserve("slug", "new", coretest.Token1), coretest.Reserve("slug", "paypa1", coretest.Token1)},
+	} {
+		requests := []*rules.Request{mustApply(t, set, commands...)}
+		var b rules.Batch
+		b.Guess(requests, dibs.InstantOf(f.Clock.Now()), dibs.Window{}, func(key rules.Key) dibs.Record { return known[key] })
+		b.Decide(requests)
+		if b.Complete() {
+			t.Errorf("%#v is decided on a guess", commands)
+		}
+	}
+}
+
+// A list may take a name that was forgotten.
+func TestListTakesAForgottenName(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "x", coretest.Alice))
+	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	f.Must(coretest.Claim("slug", "y", coretest.User1), coretest.Claim("slug", "x", coretest.User2))
+	f.WantKinds("slug", "x", dibs.EventForgotten, dibs.EventClaimed)
+}
+
+// A Swap leaves no slot of a name that its entity had when it could have one name only.
+func TestSwapAfterThePolicyChanged(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "a", coretest.User1), coretest.Claim("slug", "b", coretest.User2))
+	many := f.Reopened(map[string]dibs.Policy{"slug": {ManyPerEntity: true}})
+	many.Must(dibs.Swap{Namespace: "slug", A: dibs.Named{Value: "a", Entity: coretest.User1}, B: dibs.Named{Value: "b", Entity: coretest.User2}})
+	many.WantActive(coretest.User1, "b")
+	many.WantActive(coretest.User2, "a")
 }
 
 // Callers that are refused together are each told about their own field.
