@@ -112,7 +112,7 @@ func (m *memory) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(m.path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(m.path), 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(m.path, data, 0o600)

@@ -90,6 +90,10 @@ func hashOf(path string) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(content)), nil
 }
 
+// onEveryEngine is a test that starts databases, to compare engines by the same histories that other
+// tests check against a model. It takes longer than all others together.
+const onEveryEngine = "TestHistoriesOnEveryEngine"
+
 // traceTests finds the tests of a program, and what they reach.
 func (r *runner) traceTests(ctx context.Context, p *program) error {
 	output, err := exec.CommandContext(ctx, p.path, "-test.list=^Test").Output()
@@ -97,6 +101,9 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 		return err
 	}
 	for name := range strings.FieldsSeq(string(output)) {
+		if name == onEveryEngine {
+			continue
+		}
 		t := test{name: name, reaches: make(map[int]bool)}
 		trace := p.path + ".trace"
 		if err := os.WriteFile(trace, nil, 0o600); err != nil {

@@ -212,3 +212,16 @@ func TestAliasHasTheTermsOfItsRename(t *testing.T) {
 		t.Errorf("it is %s until %s, want until %s", n.State, n.Until, until)
 	}
 }
+
+// A command that also records the end of an alias raises the version of the entity once.
+func TestRecordedEndRaisesTheVersionOnce(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {AliasRetention: time.Hour}})
+	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Rename("slug", "y", coretest.User1))
+	f.Clock.Advance(time.Hour)
+	before := versionOf(f, coretest.User1)
+	renamed := f.Must(coretest.Rename("slug", "x", coretest.User1))[0]
+	if after := versionOf(f, coretest.User1); after != before+1 || renamed.Version != after {
+		t.Errorf("the version went from %d to %d, and the result says %d", before, after, renamed.Version)
+	}
+}
