@@ -35,9 +35,8 @@ func TestWindows(t *testing.T) {
 	hold := begin.Add(aHold)
 	f.Must(coretest.Reserve("slug", "held", coretest.Token1), coretest.Reserve("slug", "over", coretest.Token1), coretest.Reserve("watched", "w", coretest.Token1))
 	f.Must(coretest.Claim("kept", "alias", coretest.User1), coretest.Rename("kept", "active", coretest.User1))
-	id := func(namespace, value string) dibs.ID { return dibs.NameID(namespace, value) }
 	extend := func(namespace, value string) dibs.Extend {
-		return dibs.Extend{ID: id(namespace, value), Token: coretest.Token1, TTL: dibs.For(time.Minute + aHold)}
+		return dibs.Extend{ID: dibs.NameID(namespace, value), Token: coretest.Token1, TTL: dibs.For(time.Minute + aHold)}
 	}
 	for _, c := range []struct {
 		what         string
@@ -48,7 +47,7 @@ func TestWindows(t *testing.T) {
 	}{
 		{"a new hold", time.Minute, coretest.Reserve("slug", "new", coretest.Token2), 0, hold.Add(time.Minute), 0},
 		{"a hold that is extended", time.Minute, extend("slug", "held"), 0, hold, 0},
-		{"a hold that is released", time.Minute, dibs.Release{ID: id("slug", "held"), Token: coretest.Token1}, 0, hold, 0},
+		{"a hold that is released", time.Minute, dibs.Release{ID: dibs.NameID("slug", "held"), Token: coretest.Token1}, 0, hold, 0},
 		{"a new claim", time.Minute, coretest.Claim("slug", "new", coretest.User2), 0, 0, 0},
 		{"an import", time.Minute, dibs.Import{Namespace: "slug", Value: "new", Entity: coretest.User2, Since: begin.Time()}, begin, 0, 0},
 		{"a claim after a hold", aHold, coretest.Claim("slug", "over", coretest.User2), hold, 0, 1},
