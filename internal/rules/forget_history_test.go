@@ -113,3 +113,15 @@ func TestForgetEntityRecord(t *testing.T) {
 		}
 	}
 }
+
+// A reader of events sees no label in place of a name that was forgotten.
+func TestHideForgotten(t *testing.T) {
+	t.Parallel()
+	id := dibs.NameID("slug", "x")
+	events := rules.HideForgotten([]dibs.Event{
+		{ID: id, Canonical: rules.ForgottenLabel(id), Value: rules.ForgottenLabel(id)}, {ID: id, Canonical: "x", Value: "X"},
+	})
+	if events[0].Canonical != "" || events[0].Value != "" || events[1].Canonical != "x" || events[1].Value != "X" {
+		t.Errorf("%+v", events)
+	}
+}
