@@ -321,13 +321,17 @@ func TestBlindNameIsNotGuessed(t *testing.T) {
 		}
 	}
 	recall := func(key rules.Key) dibs.Record { return known[key] }
-	for complete, keys := range map[bool][]dibs.BlindKey{true: {keyA}, false: {keyB, keyA}} {
-		claim := []*rules.Request{mustApply(t, mustPolicies(t, blind(keys...)), coretest.Claim("email", "x@y", coretest.User2))}
+	for _, c := range []struct {
+		value    string
+		keys     []dibs.BlindKey
+		complete bool
+	}{{"x@y", []dibs.BlindKey{keyA}, true}, {"x@y", []dibs.BlindKey{keyB, keyA}, false}, {"new@y", []dibs.BlindKey{keyB, keyA}, true}} {
+		claim := []*rules.Request{mustApply(t, mustPolicies(t, blind(c.keys...)), coretest.Claim("email", c.value, coretest.User2))}
 		var b rules.Batch
 		b.Guess(claim, dibs.InstantOf(f.Clock.Now()), dibs.Window{}, recall)
 		b.Decide(claim)
-		if _, refused := claim[0].Result(); b.Complete() != complete || refused != nil {
-			t.Errorf("with %d keys a guess is complete: %v; %v", len(keys), b.Complete(), refused)
+		if _, refused := claim[0].Result(); b.Complete() != c.complete || refused != nil {
+			t.Errorf("a guess of %s with %d keys is complete: %v; %v", c.value, len(c.keys), b.Complete(), refused)
 		}
 	}
 }
