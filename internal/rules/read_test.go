@@ -143,3 +143,15 @@ func TestErrorsNameWhatIsWrong(t *testing.T) {
 		t.Error(e.Message)
 	}
 }
+
+// A resolution says that the entity is archived, whichever status that has.
+func TestResolveTellsArchived(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"gone": {ArchivedStatus: 410}})
+	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Claim("gone", "x", coretest.User1), dibs.Archive{Entity: coretest.User1})
+	for namespace, status := range map[string]int{"slug": 404, "gone": 410} {
+		if r, err := f.Resolve(f.Ctx, namespace, "x"); err != nil || !r.Archived || r.Status != status {
+			t.Errorf("%s: %+v, %v", namespace, r, err)
+		}
+	}
+}
