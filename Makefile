@@ -296,7 +296,7 @@ scale:
 microbench: deps
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./...
 
-## mutate: break the rules one statement at a time and list the changes that no test finds; MUTATEFLAGS such as -only name.go
+## mutate: break the rules in one place at a time; fails if no test finds it; MUTATEFLAGS such as -only name.go
 mutate:
 	$(GO) run ./internal/mutate $(MUTATEFLAGS)
 

@@ -107,7 +107,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/model", "/"},
 	{"internal/figures", ""},
 	{"internal/overlay", ""},
-	{"internal/mutate", "internal/overlay"},
+	{"internal/mutate", "internal/figures internal/overlay"},
 	{"internal/planted", "internal/figures internal/overlay"},
 	{"internal/fuzz", "internal/figures"},
 	{"internal/release", ""},

@@ -173,11 +173,15 @@ func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
 	}
 }
 
-// replaceEvents replaces events of a history. Both are in the same order.
+// replaceEvents replaces events of a history.
 func replaceEvents(history, by []dibs.Event) {
+	replaced := make(map[dibs.Cursor]dibs.Event, len(by))
+	for _, e := range by {
+		replaced[e.Cursor] = e
+	}
 	for i := range history {
-		if len(by) > 0 && history[i].Cursor == by[0].Cursor {
-			history[i], by = by[0], by[1:]
+		if e, ok := replaced[history[i].Cursor]; ok {
+			history[i] = e
 		}
 	}
 }

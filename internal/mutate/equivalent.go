@@ -6,27 +6,39 @@ import (
 	"strings"
 )
 
-// readEquivalent returns the changes of the list, as their descriptions. Each line that is not
+// equivalents are the changes that no test can find. Each has a class.
+type equivalents struct {
+	classes []string          // in the order of the list
+	classOf map[string]string // by the description of the change
+}
+
+// readEquivalent reads the list. A line in brackets begins a class. Each other line that is not
 // indented is a change; the indented lines after it say why it, and those right before it, are
 // equivalent. Lines that begin with # are comments.
-func readEquivalent(path string) (changes []string, err error) {
+func readEquivalent(path string) (list equivalents, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return equivalents{}, err
 	}
-	unexplained := ""
+	list.classOf = make(map[string]string)
+	class, unexplained := "", ""
 	for line := range strings.Lines(string(data)) {
 		switch line = strings.TrimRight(line, "\n"); {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case strings.HasPrefix(line, "\t"):
 			unexplained = ""
+		case strings.HasPrefix(line, "["):
+			class = strings.Trim(line, "[]")
+			list.classes = append(list.classes, class)
+		case class == "":
+			return equivalents{}, fmt.Errorf("%s: %s is in no class", path, line)
 		default:
-			changes = append(changes, line)
+			list.classOf[line] = class
 			unexplained = line
 		}
 	}
 	if unexplained != "" {
-		return nil, fmt.Errorf("%s gives no reason for %s", path, unexplained)
+		return equivalents{}, fmt.Errorf("%s gives no reason for %s", path, unexplained)
 	}
-	return changes, nil
+	return list, nil
 }

@@ -6,10 +6,12 @@
 //
 // A survivor is either a hole in the tests or an equivalent change, which no test can find. The
 // equivalent ones are listed in equivalent.txt, each with the reason. A survivor that is not listed
-// fails the run, and so does a listed change that is found by now or does not exist any more.
+// fails the run, and so does a listed change that is found by now or does not exist any more. A
+// complete run without either writes its figures into docs/testing.md.
 //
 // The tests are compiled once, with all changes in them, each behind its number: an environment
-// variable says which one runs. The files themselves are never changed.
+// variable says which one runs. The files themselves are never changed. The next run tries the test
+// that found a change first, and does not repeat tests that are the same to the byte.
 package main
 
 import (
@@ -27,15 +29,16 @@ import (
 	"time"
 )
 
-// nearest are the packages whose tests must find the changes. Few changes get past the first.
-const nearest = "./internal/rules,./internal/core,./internal/model"
+// nearest are the packages whose tests must find the changes: those of the rules alone. A test of
+// another package that finds one is worth a quick test here.
+const nearest = "./internal/rules"
 
 // options say what to change, and what to expect.
 type options struct {
 	patterns   []string // of the files to change
-	statements bool     // leave statements out, too
 	equivalent string   // the file with the changes that no test can find
 	only       string   // see the flag
+	page       string   // the page that has the figures
 	procs      int
 }
 
@@ -43,16 +46,17 @@ func main() {
 	var o options
 	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
 	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
-	flag.BoolVar(&o.statements, "statements", false, "also leave out single statements; most of those that no test finds only save time")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
-	flag.StringVar(&o.only, "only", "", "only changes whose description contains this, or one of the lines of this file")
+	flag.StringVar(&o.only, "only", "", "only changes whose description contains this, or one of the lines of this file; the page is not written")
+	flag.StringVar(&o.page, "page", "docs/testing.md", "the page that has the figures")
+	memory := flag.String("memory", defaultMemory(), "the file with what earlier runs have learned")
 	flag.IntVar(&o.procs, "procs", 2, "how many changes to try concurrently")
-	timeout := flag.Duration("timeout", time.Minute, "how long the tests of one package may take")
+	timeout := flag.Duration("timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
 	o.patterns = strings.Split(*files, ",")
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := mutate(ctx, &runner{packages: strings.Split(*tests, ","), timeout: *timeout}, o)
+	ok, err := mutate(ctx, &runner{packages: strings.Split(*tests, ","), timeout: *timeout, memory: readMemory(*memory)}, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -69,7 +73,7 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changed, mutants, err := collect(o.patterns, o.statements)
+	changed, mutants, err := collect(o.patterns)
 	if err != nil {
 		return false, err
 	}
@@ -85,84 +89,64 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 	if lines, err := os.ReadFile(o.only); err == nil {
 		some = strings.Split(strings.TrimSpace(string(lines)), "\n")
 	}
-	var numbers []int
-	for i, m := range mutants {
-		if slices.ContainsFunc(some, func(text string) bool { return strings.Contains(m.String(), text) }) {
-			numbers = append(numbers, i+1)
-		}
-	}
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
+		return !slices.ContainsFunc(some, func(text string) bool { return strings.Contains(m.String(), text) })
+	})
 	begin := time.Now()
-	survivors, err := tryAll(ctx, run, mutants, numbers, o.procs)
-	if err != nil {
+	survivors, err := tryAll(ctx, run, mutants, o.procs)
+	if err := cmp.Or(err, run.memory.write()); err != nil {
 		return false, err
 	}
-	return report(mutants, numbers, survivors, equivalent, time.Since(begin)), nil
-}
-
-// report prints which survivors are not listed, and which listed ones did not survive.
-func report(mutants []mutant, numbers, survivors []int, equivalent []string, took time.Duration) (ok bool) {
-	ok = true
-	listed := 0
-	for _, k := range numbers {
-		m := mutants[k-1]
-		survived, known := slices.Contains(survivors, k), slices.Contains(equivalent, m.String())
-		switch {
-		case survived && known:
-			listed++
-		case survived:
-			fmt.Printf("not found: %s (line %d)\n", m, m.line)
-			ok = false
-		case known:
-			fmt.Printf("found, though listed as equivalent: %s (line %d)\n", m, m.line)
-			ok = false
-		}
+	sum := sumUp(mutants, survivors, equivalent)
+	sum.print(time.Since(begin))
+	if sum.wrong() > 0 || o.only != "" || o.page == "" {
+		return sum.wrong() == 0, nil
 	}
-	fmt.Printf("%d changes in %s: %d were found, %d are equivalent, %d were not found\n", len(numbers), took.Round(time.Second),
-		len(numbers)-len(survivors), listed, len(survivors)-listed)
-	return ok
+	return true, sum.writeTo(o.page, equivalent)
 }
 
-// tryAll tries changes and returns the numbers of those that no test found, in order.
-func tryAll(ctx context.Context, run *runner, mutants []mutant, numbers []int, procs int) (survivors []int, err error) {
+// tryAll tries changes and returns those that no test found.
+func tryAll(ctx context.Context, run *runner, mutants []mutant, procs int) (survivors map[mutant]bool, err error) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
-		queue = make(chan int)
+		queue = make(chan mutant)
 		done  int
 	)
+	survivors = make(map[mutant]bool)
 	for range procs {
 		group.Go(func() {
-			for k := range queue {
-				killed, output, fail := run.try(ctx, k)
+			for m := range queue {
+				killed, output, fail := run.try(ctx, m)
 				mu.Lock()
 				err = cmp.Or(err, fail)
 				if done++; done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%d of %d\n", done, len(numbers))
+					fmt.Fprintf(os.Stderr, "%d of %d\n", done, len(mutants))
+					err = cmp.Or(err, run.memory.write()) // so that a run that is killed can go on
 				}
 				switch {
 				case fail != nil:
 				case !killed:
-					survivors = append(survivors, k)
-					fmt.Fprintln(os.Stderr, "survived:", mutants[k-1])
+					survivors[m] = true
+					fmt.Fprintln(os.Stderr, "survived:", m)
 				case bytes.Contains(output, []byte("panic: test timed out")): // most likely a loop without end
-					fmt.Fprintln(os.Stderr, "hangs:", mutants[k-1])
+					fmt.Fprintln(os.Stderr, "hangs:", m)
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for _, k := range numbers {
-		queue <- k
+	for _, m := range mutants {
+		queue <- m
 	}
 	close(queue)
 	group.Wait()
-	slices.Sort(survivors)
 	return survivors, err
 }
 
 // collect finds the changes to all files that match the patterns. It returns the files with the
 // changes in them, and the changes, numbered from 1.
-func collect(patterns []string, statements bool) (changed map[string][]byte, mutants []mutant, err error) {
+func collect(patterns []string) (changed map[string][]byte, mutants []mutant, err error) {
 	changed = make(map[string][]byte)
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
@@ -181,7 +165,7 @@ func collect(patterns []string, statements bool) (changed map[string][]byte, mut
 				return nil, nil, err
 			}
 			var found []mutant
-			if changed[path], found, err = withMutants(path, source, len(mutants)+1, statements); err != nil {
+			if changed[path], found, err = withMutants(path, source, len(mutants)+1); err != nil {
 				return nil, nil, err
 			}
 			mutants = append(mutants, found...)

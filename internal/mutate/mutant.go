@@ -11,6 +11,7 @@ import (
 
 // mutant is one change to one function.
 type mutant struct {
+	number   int // counted from 1, over all files
 	path     string
 	function string
 	what     string
@@ -20,12 +21,15 @@ type mutant struct {
 
 // String identifies the mutant, also after lines have moved.
 func (m mutant) String() string {
-	s := fmt.Sprintf("%s %s: %s", m.path, m.function, m.what)
+	s := m.place() + m.what
 	if m.again > 1 {
 		s += fmt.Sprintf(" #%d", m.again)
 	}
 	return s
 }
+
+// place returns the first part of a description, which all changes of the function have.
+func (m mutant) place() string { return fmt.Sprintf("%s %s: ", m.path, m.function) }
 
 // flips maps operators to their replacements.
 var flips = map[token.Token]token.Token{
@@ -44,8 +48,6 @@ type file struct {
 	mutants []mutant
 	from    int // the number of the first mutant
 
-	statements bool // whether to leave statements out
-
 	function string // that is being visited
 	negated  map[ast.Expr]bool
 
@@ -56,11 +58,11 @@ type file struct {
 
 // withMutants returns the changed source of a file, and its mutants, numbered from the given number:
 // each condition of an if, and of a switch without a tag, is negated; each case of a switch with a tag
-// is emptied; each comparison and connective is flipped. With statements, each call whose result is not
-// used, and each assignment to a variable that exists, is left out, too.
-func withMutants(path string, source []byte, from int, statements bool) ([]byte, []mutant, error) {
+// is emptied; each comparison and connective is flipped; each call whose result is not used, and each
+// assignment to a variable that exists, is left out.
+func withMutants(path string, source []byte, from int) ([]byte, []mutant, error) {
 	f := &file{
-		path: path, source: source, set: token.NewFileSet(), from: from, statements: statements, negated: make(map[ast.Expr]bool),
+		path: path, source: source, set: token.NewFileSet(), from: from, negated: make(map[ast.Expr]bool),
 		before: make(map[int][]string), after: make(map[int][]string), operators: make(map[int]string),
 	}
 	parsed, err := parser.ParseFile(f.set, path, source, parser.SkipObjectResolution)
@@ -123,8 +125,9 @@ func (f *file) add(at token.Pos, what string) int {
 			again++
 		}
 	}
-	f.mutants = append(f.mutants, mutant{f.path, f.function, what, again, f.set.Position(at).Line})
-	return f.from + len(f.mutants) - 1
+	number := f.from + len(f.mutants)
+	f.mutants = append(f.mutants, mutant{number, f.path, f.function, what, again, f.set.Position(at).Line})
+	return number
 }
 
 // wrap puts code around other code. Nodes are visited from the outside to the inside.
@@ -189,9 +192,6 @@ func (f *file) flip(n *ast.BinaryExpr) {
 }
 
 func (f *file) leaveOut(statements []ast.Stmt) {
-	if !f.statements {
-		return
-	}
 	for _, s := range statements {
 		switch s := s.(type) {
 		case *ast.AssignStmt:

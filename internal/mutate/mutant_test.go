@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func (t *T) g() { t.n++ }
 
 func TestWithMutants(t *testing.T) {
 	t.Parallel()
-	_, mutants, err := withMutants("p.go", []byte(sample), 1, true)
+	_, mutants, err := withMutants("p.go", []byte(sample), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +79,12 @@ func TestMutate(t *testing.T) {
 	write("go.mod", "module p\n\ngo 1.26\n")
 	write("p.go", "package p\n\nfunc limit(n int) int {\n\tif n > 3 {\n\t\tn = 3\n\t}\n\treturn n\n}\n\nfunc unused(n *int) { *n = 1 }\n")
 	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 || limit(9) != 3 {\n\t\tt.Fatal()\n\t}\n}\n")
+	write("page.md", "# Page\n\n"+begins+ends+"\n")
 	run := func(equivalent string) bool {
 		t.Helper()
-		write("equivalent.txt", equivalent)
-		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute}, options{
-			patterns: []string{"p.go"}, statements: true, equivalent: "equivalent.txt", procs: 1,
+		write("equivalent.txt", "[no caller can tell]\n"+equivalent)
+		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute, memory: readMemory("memory.json")}, options{
+			patterns: []string{"p.go"}, equivalent: "equivalent.txt", page: "page.md", procs: 1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -96,8 +98,17 @@ func TestMutate(t *testing.T) {
 	if !run(same + unused) {
 		t.Error("changes that are listed are not accepted")
 	}
+	page, err := os.ReadFile("page.md")
+	if err != nil || !strings.Contains(string(page), "| all | 4 | 2 | 2 |") || !strings.Contains(string(page), "| no caller can tell | 2 |") {
+		t.Errorf("%v; the page is\n%s", err, page)
+	}
 	if run(same + unused + "p.go limit: negate n > 3\n\tnot true\n") {
 		t.Error("a change that is found is accepted as equivalent")
+	}
+	// What is remembered of the tests does not count once they have changed.
+	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 {\n\t\tt.Fatal()\n\t}\n}\n")
+	if run(same + unused) {
+		t.Error("a change that no test finds any more is accepted")
 	}
 }
 
@@ -105,17 +116,19 @@ func TestReadEquivalent(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list")
 	for content, want := range map[string]string{
-		"# words\n\na: x\nb: y\n\twhy\n\tmore\nc: z\n\twhy\n": "a: x|b: y|c: z",
-		"a: x\n": "gives no reason for a: x",
+		"# words\n\n[A]\na: x\nb: y\n\twhy\n\tmore\n[B]\nc: z\n\twhy\n": "map[a: x:A b: y:A c: z:B]",
+		"[A]\na: x\n":   "gives no reason for a: x",
+		"a: x\n\twhy\n": "a: x is in no class",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		changes, err := readEquivalent(path)
+		list, err := readEquivalent(path)
+		got := fmt.Sprint(list.classOf)
 		if err != nil {
-			changes = []string{err.Error()}
+			got = err.Error()
 		}
-		if got := strings.Join(changes, "|"); !strings.HasSuffix(got, want) {
+		if !strings.HasSuffix(got, want) {
 			t.Errorf("%q: %s, want %s", content, got, want)
 		}
 	}
@@ -138,7 +151,7 @@ func TestListIsUpToDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1, true)
+		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +159,7 @@ func TestListIsUpToDate(t *testing.T) {
 			known[m.String()] = true
 		}
 	}
-	for _, change := range equivalent {
+	for change := range equivalent.classOf {
 		if !known[change] {
 			t.Errorf("there is no change %q any more", change)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"go/parser"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,13 +29,14 @@ const (
 	traceVariable = "DIBS_MUTANT_TRACE"
 )
 
-// memory is how much address space a test may have, in KiB: a mutant may make a list without end.
-const memory = 8 << 20
+// addressSpace is how much a test may have, in KiB: a mutant may make a list without end.
+const addressSpace = 8 << 20
 
 // runner runs tests that have all mutants in them.
 type runner struct {
 	packages []string // the nearest first
 	timeout  time.Duration
+	memory   *memory
 
 	programs []program
 }
@@ -41,6 +44,7 @@ type runner struct {
 // program is the tests of a package.
 type program struct {
 	pkg, path string
+	hash      string
 	tests     []test // the quickest first
 }
 
@@ -58,19 +62,37 @@ func (r *runner) build(ctx context.Context, folder string, changed map[string][]
 	if err != nil {
 		return err
 	}
+	hashes := make(map[string]bool)
 	for _, pkg := range r.packages {
 		p := program{pkg: pkg, path: filepath.Join(folder, strings.ReplaceAll(pkg, "/", "_")+".test")}
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay="+list, "-o", p.path, pkg)
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-trimpath", "-overlay="+list, "-o", p.path, pkg)
 		if output, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w\n%s", pkg, err, output)
 		}
+		if p.hash, err = hashOf(p.path); err != nil {
+			return err
+		}
+		hashes[p.hash] = true
 		if err := r.traceTests(ctx, &p); err != nil {
 			return err
 		}
 		r.programs = append(r.programs, p)
 	}
+	r.memory.keepOnly(hashes)
 	return nil
 }
+
+func hashOf(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(content)), nil
+}
+
+// onEveryEngine is a test that starts databases, to compare engines by the same histories that other
+// tests check against a model. It takes longer than all others together.
+const onEveryEngine = "TestHistoriesOnEveryEngine"
 
 // traceTests finds the tests of a program, and what they reach.
 func (r *runner) traceTests(ctx context.Context, p *program) error {
@@ -79,13 +101,16 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 		return err
 	}
 	for name := range strings.FieldsSeq(string(output)) {
+		if name == onEveryEngine {
+			continue
+		}
 		t := test{name: name, reaches: make(map[int]bool)}
 		trace := p.path + ".trace"
 		if err := os.WriteFile(trace, nil, 0o600); err != nil {
 			return err
 		}
 		begin := time.Now()
-		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace)
+		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace, r.timeout)
 		if err != nil {
 			return err
 		}
@@ -128,35 +153,83 @@ func withHelpers(changed map[string][]byte) error {
 // few is how many tests are tried before all others that reach a mutant.
 const few = 6
 
-// try runs the tests that reach a mutant, and reports whether one fails: package by package, the
-// quickest tests first.
-func (r *runner) try(ctx context.Context, number int) (killed bool, output []byte, err error) {
-	for _, p := range r.programs {
-		var names []string
-		for _, t := range p.tests {
-			if t.reaches[number] {
-				names = append(names, t.name)
-			}
+// reaching returns the tests that reach a mutant, the quickest first.
+func (p program) reaching(m mutant) (names []string) {
+	for _, t := range p.tests {
+		if t.reaches[m.number] {
+			names = append(names, t.name)
 		}
-		for _, some := range [][]string{names[:min(few, len(names))], names[min(few, len(names)):]} {
-			if len(some) == 0 {
-				continue
-			}
-			killed, output, err = r.run(ctx, p, some, variable+"="+strconv.Itoa(number))
-			if killed || err != nil {
+	}
+	return names
+}
+
+// try runs the tests that reach a mutant, and reports whether one fails: the one that found it last
+// time, then package by package. Tests that found other mutants of the function come first, and the
+// quickest of the others next.
+func (r *runner) try(ctx context.Context, m mutant) (killed bool, output []byte, err error) {
+	last := r.memory.finder(m.String())
+	for _, p := range r.programs {
+		if p.pkg == last.Package && slices.ContainsFunc(p.tests, func(t test) bool { return t.name == last.Test }) {
+			if killed, output, err = r.tryTests(ctx, p, []string{last.Test}, m); killed || err != nil {
 				return killed, output, err
 			}
 		}
 	}
+	for _, p := range r.programs {
+		if r.memory.passed(p.hash, m.String()) {
+			continue
+		}
+		names := p.reaching(m)
+		good := r.memory.findersIn(m)
+		slices.SortStableFunc(names, func(a, b string) int { return good[finder{p.pkg, b}] - good[finder{p.pkg, a}] })
+		for _, some := range [][]string{names[:min(few, len(names))], names[min(few, len(names)):]} {
+			if len(some) == 0 {
+				continue
+			}
+			if killed, output, err = r.tryTests(ctx, p, some, m); killed || err != nil {
+				return killed, output, err
+			}
+		}
+		r.memory.notePassed(p.hash, m.String())
+	}
 	return false, nil, nil
 }
 
-func (r *runner) run(ctx context.Context, p program, tests []string, env string) (failed bool, output []byte, err error) {
+// failure matches the name of a test that failed, or did not end.
+var failure = regexp.MustCompile(`(?:--- FAIL: |running tests:\s+)(Test\w+)`)
+
+// A test hangs if it takes many times as long as without a mutant, and some seconds more.
+const (
+	manyTimes = 100
+	someMore  = 10 * time.Second
+)
+
+// limit returns how long some tests of a program may take together.
+func (r *runner) limit(p program, tests []string) time.Duration {
+	took := someMore
+	for _, t := range p.tests {
+		if slices.Contains(tests, t.name) {
+			took += manyTimes * t.took
+		}
+	}
+	return min(took, r.timeout)
+}
+
+// tryTests runs some tests of a program with a mutant.
+func (r *runner) tryTests(ctx context.Context, p program, tests []string, m mutant) (killed bool, output []byte, err error) {
+	killed, output, err = r.run(ctx, p, tests, variable+"="+strconv.Itoa(m.number), r.limit(p, tests))
+	if by := failure.FindSubmatch(output); killed && by != nil {
+		r.memory.noteFinder(m.String(), finder{p.pkg, string(by[1])})
+	}
+	return killed, output, err
+}
+
+func (r *runner) run(ctx context.Context, p program, tests []string, env string, timeout time.Duration) (failed bool, output []byte, err error) {
 	// The test itself ends after the timeout; this one is for a test that cannot.
-	limited, cancel := context.WithTimeout(ctx, 2*r.timeout)
+	limited, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	command := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, memory),
-		p.path, "-test.failfast", "-test.short", "-test.timeout="+r.timeout.String(), "-test.run=^("+strings.Join(tests, "|")+")$")
+	command := exec.CommandContext(limited, "sh", "-c", fmt.Sprintf(`ulimit -v %d 2>/dev/null; exec "$0" "$@"`, addressSpace),
+		p.path, "-test.failfast", "-test.short", "-test.timeout="+timeout.String(), "-test.run=^("+strings.Join(tests, "|")+")$")
 	command.Dir = p.pkg
 	command.Env = append(os.Environ(), env)
 	command.WaitDelay = time.Second

@@ -133,6 +133,10 @@ func TestDryRun(t *testing.T) {
 	if want := [][]dibs.EventKind{{dibs.EventDemoted, dibs.EventClaimed}, {dibs.EventClaimed}, {dibs.EventGivenUp, dibs.EventGivenUp, dibs.EventDeleted}}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("the events would be %v, want %v", kinds, want)
 	}
+	results, err = f.DryRun(f.Ctx, coretest.Claim("slug", "z", coretest.User2))
+	if err != nil || len(results[0].Events) != 1 {
+		t.Errorf("one command: %+v, %v", results, err)
+	}
 	_, err = f.DryRun(f.Ctx, coretest.Claim("slug", "x", coretest.User2))
 	f.WantError(err, dibs.ErrNameTaken)
 	if after := f.Dump(); !reflect.DeepEqual(before, after) {

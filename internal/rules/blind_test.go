@@ -11,6 +11,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/core"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 	"github.com/calldibs/dibs/memstore"
 )
 
@@ -203,6 +204,7 @@ func TestRekey(t *testing.T) {
 	only.Refused(dibs.ErrNameTaken, coretest.Claim("email", strings.ReplaceAll(secretValue, "l", "1"), coretest.User2))
 	only.Replayed(coretest.Claim("email", secretValue, coretest.User1))
 	f.Refused(dibs.ErrInvalidNamespace, dibs.Rekey{Namespace: "slug", Value: "x"})
+	f.Refused(dibs.ErrInvalidValue, dibs.Rekey{Namespace: "email", Value: "what!"})
 }
 
 // A name that was never confirmed leaves no hash behind.
@@ -276,5 +278,73 @@ func TestEpochsOutliveKeys(t *testing.T) {
 	}
 	if n := f.Reopened(blind(keyB)).One(coretest.Claim("email", "x@y", coretest.User1)); n.Epoch <= 3 {
 		t.Errorf("the epoch went from 3 to %d", n.Epoch)
+	}
+}
+
+// Two processes without a common key have made two rows of one name. A process with both keys counts
+// the row that is taken.
+func TestBlindRowsOfOneName(t *testing.T) {
+	t.Parallel()
+	for _, free := range []dibs.BlindKey{keyA, keyB} {
+		policies := func(keys ...dibs.BlindKey) map[string]dibs.Policy {
+			return map[string]dibs.Policy{"email": {Blind: keys}}
+		}
+		f := coretest.NewFixture(t, policies(keyA))
+		owners := map[string]dibs.Entity{"a": coretest.User1, "b": coretest.User2}
+		for _, key := range []dibs.BlindKey{keyA, keyB} {
+			f.Reopened(policies(key)).Must(coretest.Claim("email", "x@y", owners[key.ID]))
+		}
+		f.Reopened(policies(free)).Must(coretest.Decommission("email", "x@y", owners[free.ID]))
+		taken := keyA.ID
+		if free.ID == taken {
+			taken = keyB.ID
+		}
+		both := f.Reopened(policies(keyB, keyA))
+		both.Refused(dibs.ErrNameTaken, coretest.Claim("email", "x@y", coretest.User3))
+		if n := both.NameOf("email", "x@y"); n.Entity != owners[taken] {
+			t.Errorf("the name of key %s is free, and the name is %+v", free.ID, n)
+		}
+	}
+}
+
+// A name that is indexed under some of the keys only is not guessed: Commit does not check that the
+// other entries are absent.
+func TestBlindNameIsNotGuessed(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	f.Must(coretest.Claim("email", "x@y", coretest.User1), coretest.Decommission("email", "x@y", coretest.User1))
+	f.Clock.Advance(time.Hour)
+	known := make(map[rules.Key]dibs.Record)
+	for _, kind := range []dibs.Kind{dibs.KindName, dibs.KindNamespace, dibs.KindHash, dibs.KindSkeleton} {
+		for _, r := range f.Records(kind) {
+			known[rules.KeyOf(r.Ref())] = r
+		}
+	}
+	recall := func(key rules.Key) dibs.Record { return known[key] }
+	for _, c := range []struct {
+		value    string
+		keys     []dibs.BlindKey
+		complete bool
+	}{{"x@y", []dibs.BlindKey{keyA}, true}, {"x@y", []dibs.BlindKey{keyB, keyA}, false}, {"new@y", []dibs.BlindKey{keyB, keyA}, true}} {
+		claim := []*rules.Request{mustApply(t, mustPolicies(t, blind(c.keys...)), coretest.Claim("email", c.value, coretest.User2))}
+		var b rules.Batch
+		b.Guess(claim, dibs.InstantOf(f.Clock.Now()), dibs.Window{}, recall)
+		b.Decide(claim)
+		if _, refused := claim[0].Result(); b.Complete() != c.complete || refused != nil {
+			t.Errorf("a guess of %s with %d keys is complete: %v; %v", c.value, len(c.keys), b.Complete(), refused)
+		}
+	}
+}
+
+// A Rename finds the name that it replaces under an older key.
+func TestRenameFromAnOlderKey(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, blind(keyA))
+	f.Must(coretest.Claim("email", "old@y", coretest.User1))
+	both := f.Reopened(blind(keyB, keyA))
+	both.Must(dibs.Rename{Namespace: "email", From: "old@y", Value: "new@y", Entity: coretest.User1})
+	r, err := both.Resolve(both.Ctx, "email", "old@y")
+	if err != nil || r.Outcome != dibs.ResolveMoved {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

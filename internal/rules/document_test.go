@@ -8,6 +8,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 )
 
 // The first name in a namespace writes the namespace record. From then on every command about a
@@ -257,5 +258,57 @@ func TestLabelsArePlainText(t *testing.T) {
 		if label := records[0].(*dibs.Document).Label; strings.ContainsFunc(label, unicode.IsControl) {
 			t.Errorf("%s: %q", kind, label)
 		}
+	}
+}
+
+// A decision that does not count a hold because it is over rests on that end.
+func TestQuotaRestsOnEnds(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {MaxHolds: 2}}
+	f := coretest.NewFixture(t, policies)
+	f.Must(coretest.Reserve("slug", "a", coretest.Token1))
+	f.Clock.Advance(time.Minute)
+	ends := dibs.InstantOf(f.One(coretest.Reserve("slug", "b", coretest.Token1)).ExpiresAt)
+	f.Clock.Advance(aHold)
+	request := mustApply(t, mustPolicies(t, policies), coretest.Reserve("slug", "c", coretest.Token1))
+	b, _ := decide(f, request)
+	groups, _, _ := b.Groups([]*rules.Request{request})
+	if past := request.PastEnds(); len(past) != 1 || past[0].At != ends || past[0].Ref.Kind != dibs.KindQuota || groups[0].Window.From != ends {
+		t.Errorf("it rests on %+v, in the window %+v; the last hold ended at %s", past, groups[0].Window, ends)
+	}
+}
+
+// A quota has the name of its principal. It goes with the last name that the principal held, also if
+// that hold is over by time alone.
+func TestForgetDropsTheQuota(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.Forgetful())
+	ann := f.ActAs("ann", 0)
+	ann.Must(coretest.Reserve("slug", "a", coretest.Token1))
+	f.Clock.Advance(time.Minute)
+	ann.Must(coretest.Reserve("slug", "b", coretest.Token1))
+	f.Clock.Advance(aHold - time.Minute) // a is over
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "a"})
+	if quotas := documents(f, dibs.KindQuota); len(quotas) != 1 {
+		t.Errorf("ann holds a name, and has the quotas %v", quotas)
+	}
+	f.Clock.Advance(time.Minute)
+	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "b"})
+	if quotas := documents(f, dibs.KindQuota); len(quotas) != 0 {
+		t.Errorf("still stored: %s", quotas[0].Label)
+	}
+}
+
+// A run of Recanonicalize that another one has taken over is told so, for its namespace.
+func TestRunIsTakenOver(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	set := mustPolicies(t, nil)
+	begin, _ := set.BeginRules("acme.slug", "exact/1", "second")
+	commit(f, begin.Request)
+	end, _ := set.EndRules("acme.slug", "exact/1", "first")
+	decide(f, end.Request)
+	if _, refused := end.Result(); refused == nil || refused.Code != dibs.CodeUnavailable || refused.Namespace != "acme.slug" {
+		t.Errorf("%+v", refused)
 	}
 }

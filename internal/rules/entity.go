@@ -54,7 +54,6 @@ func notFound(entity dibs.Entity, why string) *dibs.Error {
 // saveEntity stores the entity. Its version goes up by one with each command, no matter how many
 // of its names the command changes.
 func (v *view) saveEntity(e entityState) {
-	e.Rev = 0
 	if present, ok := v.get(e.Ref()).(*dibs.EntityRecord); ok {
 		e.Rev = present.Rev
 		if isForgotten(present) {

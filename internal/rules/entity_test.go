@@ -214,3 +214,19 @@ func TestExchangeRefusalOrder(t *testing.T) {
 	f.Refused(dibs.ErrEntityNotFound, swap("mine", coretest.User1, "its", coretest.User3))
 	f.Refused(dibs.ErrEntityNotFound, swap("its", coretest.User3, "mine", coretest.User1))
 }
+
+// A deletion is complete once the entity has no names, also if others have given up the last ones.
+func TestDeletionEndsWithoutNames(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	withNames(f, 33, coretest.User1)
+	if r := f.Must(dibs.Delete{Entity: coretest.User1})[0]; !r.Pending {
+		t.Fatal("not pending")
+	}
+	for i := range 33 {
+		f.MustForget(dibs.ForgetRequest{Namespace: fmt.Sprintf("ns%02d", i), Value: "x", Entity: coretest.User1})
+	}
+	f.Refused(dibs.ErrEntityArchived, coretest.Claim("slug", "x", coretest.User1))
+	f.SweepAll()
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+}

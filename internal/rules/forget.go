@@ -98,24 +98,24 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if who.has(n, history) {
 			return p.erase(v, n), nil
 		}
-		r := who.redact(n, history)
-		if len(r.events) == 0 && !r.row {
+		r := who.redact(history)
+		if len(r.events) == 0 {
 			return Forgotten{}, nil
 		}
-		// Do this before events are redacted: r.concerns needs the whole history.
+		// With the first commit: the next one finds less in the history.
 		n.Spent = slices.DeleteFunc(slices.Clone(n.Spent), r.concerns)
+		if r.row && !n.held() { // a hold that came here from another row is not the person's
+			n.dropDetails()
+		}
 		if len(r.events) > atOnce {
 			v.redacts = append(v.redacts, r.events[:atOnce]...)
 			v.saveQuietly(n)
-			if n.Rev != rev+1 { // ends by itself are in the history now
+			if n.Rev != rev+1 { // ends by themselves are in the history now
 				return Forgotten{Again: true}, nil
 			}
 			return Forgotten{Again: true, Redacted: r.events[:atOnce], Rev: n.Rev}, nil
 		}
 		v.redacts = append(v.redacts, r.events...)
-		if r.row {
-			n.dropDetails()
-		}
 		v.save(n, dibs.EventForgotten)
 		return Forgotten{Changed: true, Name: new(n.show(v.now))}, nil
 	})
@@ -182,8 +182,8 @@ func (p Person) has(n *nameState, history []dibs.Event) bool {
 
 // redaction is what the history of another entity's name has about the person.
 type redaction struct {
-	events []dibs.Event // as they will be
-	row    bool         // the row has details of a hold of the person's
+	events []dibs.Event // as they will be; those that tell which epochs were the person's come last
+	row    bool         // the row may have details of a hold of the person's
 
 	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
 }
@@ -193,8 +193,9 @@ type redaction struct {
 func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] || t.Epoch == 0 }
 
 // redact finds what a history has about the person. Everything in an epoch of the person's is
-// removed, except for the name itself; later events lose what they inherited from such an epoch.
-func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
+// removed, except for the name itself; later events lose what they inherited from such an epoch. A
+// history that is redacted in part, the first events of the result first, leads to the rest.
+func (p Person) redact(history []dibs.Event) (r redaction) {
 	epochs := make(map[uint64]bool)
 	for i := range history {
 		if e := &history[i]; e.After.Entity == p.Entity {
@@ -215,6 +216,7 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 		}
 		r.epochs[e.Epoch] = r.row
 	}
+	var last []dibs.Event
 	for _, e := range history {
 		redacted := e
 		if epochs[e.Epoch] {
@@ -231,11 +233,14 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 				*entity = dibs.Entity{}
 			}
 		}
-		if !sameEvent(&redacted, &e) {
+		switch {
+		case e.After.Entity == p.Entity:
+			last = append(last, redacted)
+		case !sameEvent(&redacted, &e):
 			r.events = append(r.events, redacted)
 		}
 	}
-	r.row = r.row && n.hasDetails()
+	r.events = append(r.events, last...)
 	return r
 }
 
@@ -243,11 +248,6 @@ func (p Person) redact(n *nameState, history []dibs.Event) (r redaction) {
 func sameEvent(e, from *dibs.Event) bool {
 	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
 		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
-}
-
-// hasDetails reports whether the row of an owned name has details of the hold that it came from.
-func (n *nameState) hasDetails() bool {
-	return !n.held() && (!n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0 || !n.Intended.IsZero())
 }
 
 // dropDetails removes the details of the hold. Its token can no longer replay the Confirm.

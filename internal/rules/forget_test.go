@@ -185,6 +185,10 @@ func TestForgetOneName(t *testing.T) {
 	if info, err := f.Entity(f.Ctx, "", coretest.Alice); err != nil || len(info.Names) != 1 || info.Names[0].Canonical != "kept@home" {
 		t.Errorf("%+v, %v", info, err)
 	}
+	f.WantActive(coretest.Alice, "kept@home")
+	if v := versionOf(f, coretest.Alice); v != 3 {
+		t.Errorf("the version of the entity is %d, want 3", v)
+	}
 	f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "over"})
 	f.WantNoTrace("over")
 	for _, value := range []string{"over", "never"} {

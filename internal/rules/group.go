@@ -72,7 +72,7 @@ func (g *grouping) find(i int) int {
 // touch joins a request with the last one that touched a changed record.
 func (b *Batch) touch(i int, ref dibs.Ref) {
 	e := b.find(KeyOf(ref))
-	if e == nil || !e.changed {
+	if !e.changed {
 		return
 	}
 	if e.touched > 0 {
@@ -125,7 +125,7 @@ func yieldsFirst(w dibs.Write) int {
 }
 
 func (b *Batch) read(ref dibs.Ref) dibs.Read {
-	if e := b.find(KeyOf(ref)); e != nil && e.loaded != nil {
+	if e := b.find(KeyOf(ref)); e.loaded != nil {
 		return dibs.Read{Ref: ref, Rev: e.loaded.Revision()}
 	}
 	return dibs.Read{Ref: ref}
@@ -164,8 +164,8 @@ func (g *grouping) gather(group *dibs.Group, members []int, requests []*Request)
 			continue
 		}
 		group.Window = group.Window.Intersect(v.window)
-		for _, ref := range v.renewed { // also drops the events of earlier members
-			group.Events = dropEvents(ref, group.Events)
+		for _, ref := range v.renewed { // also drops the events of earlier members; only those of names have an ID
+			group.Events = slices.DeleteFunc(group.Events, func(e dibs.Event) bool { return e.ID == ref.ID })
 		}
 		group.Redacts = append(group.Redacts, v.redacts...)
 		if group.Events == nil {

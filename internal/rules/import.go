@@ -110,6 +110,5 @@ func (i *importing) enterAlias(v *view, n *nameState, e entityState) *dibs.Error
 	}
 	v.makeAlias(n, i.target, to.Line)
 	n.Status, n.Owner, n.Established = dibs.StatusConfirmed, e.Entity, true
-	n.EndedAt = 0
 	return nil
 }

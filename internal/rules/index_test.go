@@ -9,6 +9,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 )
 
 // In each state of a name its look-alikes are refused to other entities for as long as the name
@@ -275,4 +276,29 @@ func TestIndexRevisionNeverGoesBack(t *testing.T) {
 	}
 	one.Must(coretest.Claim("slug", "zzz", coretest.User1)) // loads the namespace record; the index document is remembered
 	confusable(one, coretest.Claim("slug", "paypa1", coretest.User3))
+}
+
+// An entry keeps its label, and loses a name that is purged.
+func TestIndexEntryOfTwoNames(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
+	f.Must(coretest.Claim("slug", "paypal", coretest.User1))
+	f.Must(dibs.Reserve{Namespace: "slug", Value: "paypa1", Entity: coretest.User1, Token: coretest.Token1})
+	check := func(names ...string) {
+		t.Helper()
+		docs := documents(f, dibs.KindSkeleton)
+		if len(docs) != 1 || docs[0].Label != "slug:"+docs[0].ID.String() {
+			t.Fatalf("%+v", docs)
+		}
+		ids, err := rules.IndexedNames(docs[0])
+		if err != nil || len(ids) != len(names) || ids[0] != dibs.NameID("slug", names[0]) {
+			t.Errorf("%v, %v; want %v", ids, err, names)
+		}
+	}
+	check("paypal", "paypa1")
+	for range 2 {
+		f.Clock.Advance(aHold + time.Hour)
+		f.SweepAll()
+	}
+	check("paypal")
 }

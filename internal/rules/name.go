@@ -17,7 +17,7 @@ type nameState struct {
 	lapses []lapse       // that are not in the history yet
 
 	shared bool        // by decisions of a batch: none may change it
-	taken  *dibs.Error // the last refusal of a shared name that is taken
+	taken  *dibs.Error // the last refusal, if the name is taken
 }
 
 func stateOf(r *dibs.NameRecord, now dibs.Instant) *nameState {
@@ -86,12 +86,8 @@ func (v *view) lookUp(t *target) (found *nameState) {
 	// All keys lead to the same row. If they do not, because a process is configured without a key
 	// that names are indexed under, the taken name counts.
 	keys := slices.DeleteFunc(slices.Clone(t.hashes), func(key indexKey) bool { return v.peek(key.Ref) == nil })
-	switch len(keys) {
-	case len(t.hashes):
-	case 0: // a decision that makes the row writes all of them
-		keys = t.hashes
-	default: // indexed under some keys only: Commit does not check that the others are absent
-		v.requireLoad()
+	if len(keys) > 0 && len(keys) < len(t.hashes) {
+		v.requireLoad() // Commit does not check that the others are absent; it does if all are, and a row is made
 	}
 	for _, key := range keys {
 		names, _ := v.readIndex(key)

@@ -196,3 +196,32 @@ func TestYieldsFirst(t *testing.T) {
 	want(coretest.Decommission("slug", "a", coretest.User3), "a")
 	want(dibs.Delete{Entity: coretest.User1}, "b")
 }
+
+// The policy of the moment at which a name becomes an alias decides about its quarantine.
+func TestAliasHasTheTermsOfItsRename(t *testing.T) {
+	t.Parallel()
+	policies := func(quarantine time.Duration) map[string]dibs.Policy {
+		return map[string]dibs.Policy{"slug": {Quarantine: quarantine, AliasRetention: time.Hour}}
+	}
+	f := coretest.NewFixture(t, policies(time.Hour))
+	f.Must(coretest.Claim("slug", "x", coretest.User1))
+	f.Reopened(policies(3 * time.Hour)).Must(coretest.Rename("slug", "y", coretest.User1))
+	until := f.Clock.Now().Add(4 * time.Hour)
+	f.Clock.Advance(time.Hour)
+	if n := f.NameOf("slug", "x"); n.State != dibs.Quarantined || !n.Until.Equal(until) {
+		t.Errorf("it is %s until %s, want until %s", n.State, n.Until, until)
+	}
+}
+
+// A command that also records the end of an alias raises the version of the entity once.
+func TestRecordedEndRaisesTheVersionOnce(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {AliasRetention: time.Hour}})
+	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Rename("slug", "y", coretest.User1))
+	f.Clock.Advance(time.Hour)
+	before := versionOf(f, coretest.User1)
+	renamed := f.Must(coretest.Rename("slug", "x", coretest.User1))[0]
+	if after := versionOf(f, coretest.User1); after != before+1 || renamed.Version != after {
+		t.Errorf("the version went from %d to %d, and the result says %d", before, after, renamed.Version)
+	}
+}

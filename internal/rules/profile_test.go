@@ -112,3 +112,18 @@ func TestProfileNames(t *testing.T) {
 		}
 	}
 }
+
+// explained are reserved words that say why they are reserved.
+type explained struct{}
+
+func (explained) Reserved(canonical string) bool { return canonical == "root" }
+
+func (explained) Explain(string) string { return "belongs to the operator" }
+
+func TestReservedWordIsExplained(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"slug": {ReservedWords: explained{}}})
+	if e := f.Refused(dibs.ErrReservedWord, coretest.Claim("slug", "root", coretest.User1)); e.Message != `"root" belongs to the operator` {
+		t.Errorf("%q", e.Message)
+	}
+}

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,46 @@ func TestGetVersion(t *testing.T) {
 			if err != nil || n.Version != want || n.Archived != (want != 0) {
 				t.Errorf("%s, asked %v: version %d, archived %v, %v; want version %d", value, asked, n.Version, n.Archived, err, want)
 			}
+		}
+	}
+}
+
+func TestReadNames(t *testing.T) {
+	t.Parallel()
+	f := readFixture(t)
+	ref := func(value string) dibs.Ref { return dibs.Ref{Kind: dibs.KindName, ID: dibs.NameID("slug", value)} }
+	names := ask(f, mustPolicies(t, nil).ReadNames([]dibs.Ref{ref("absent"), ref("active")}))
+	if len(names) != 2 || names[0] != nil || names[1] == nil || names[1].Canonical != "active" {
+		t.Errorf("%+v", names)
+	}
+}
+
+// An error says what is not there, or not well-formed.
+func TestErrorsNameWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	_, err := f.Get(f.Ctx, dibs.Lookup{Namespace: "slug", Value: "x"})
+	if f.WantError(err, dibs.ErrNotFound); !strings.Contains(err.Error(), "slug:x") {
+		t.Error(err)
+	}
+	id := dibs.NameID("slug", "x")
+	_, err = f.Get(f.Ctx, dibs.Lookup{ID: id})
+	if f.WantError(err, dibs.ErrNotFound); !strings.Contains(err.Error(), id.String()) {
+		t.Error(err)
+	}
+	if e := f.Refused(dibs.ErrInvalidNamespace, dibs.Archive{Scope: "Acme", Entity: coretest.User1}); !strings.HasPrefix(e.Message, `scope "Acme" is not well-formed`) {
+		t.Error(e.Message)
+	}
+}
+
+// A resolution says that the entity is archived, whichever status that has.
+func TestResolveTellsArchived(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, map[string]dibs.Policy{"gone": {ArchivedStatus: 410}})
+	f.Must(coretest.Claim("slug", "x", coretest.User1), coretest.Claim("gone", "x", coretest.User1), dibs.Archive{Entity: coretest.User1})
+	for namespace, status := range map[string]int{"slug": 404, "gone": 410} {
+		if r, err := f.Resolve(f.Ctx, namespace, "x"); err != nil || !r.Archived || r.Status != status {
+			t.Errorf("%s: %+v, %v", namespace, r, err)
 		}
 	}
 }

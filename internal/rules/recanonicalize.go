@@ -97,9 +97,8 @@ func (v *view) merge(from, to *nameState, t *target) *dibs.Error {
 	e := v.entity(from.Scope, from.Owner)
 	kind := dibs.EventMoved
 	if from.State == dibs.Active {
-		delete(e.Active, from.slot())
 		to.State, to.Until, to.Line, to.Terms.Many = dibs.Active, 0, from.Line, from.Terms.Many
-		e.Active[to.slot()] = to.ID
+		e.Active[to.slot()] = to.ID // the slot of from
 		kind = dibs.EventRevived
 	} else if to.Until != 0 && (from.Until == 0 || from.Until > to.Until) {
 		to.Until = from.Until // it redirects until the later of the two dates
@@ -181,7 +180,7 @@ func (pl *Plan) Page(records []*dibs.NameRecord, now dibs.Instant) *PlanPage {
 	page.Job = newQuestion(p, func(v *view) ([]*nameState, *dibs.Error) {
 		rows := make([]*nameState, len(page.names))
 		for i, n := range page.names {
-			if n.target.invalid == nil && n.target.id != n.ID {
+			if n.target.invalid == nil {
 				rows[i] = v.nameByID(n.target.id, n.target.scope)
 			}
 		}
@@ -279,7 +278,6 @@ func (p *preparer) rekey(c dibs.Rekey) decision {
 	for _, key := range slices.Concat(t.hashes, t.skeletons) {
 		p.want(key.Ref)
 	}
-	p.want(namespaceRecordRef(t.namespace))
 	return func(v *view) (dibs.Result, *dibs.Error) {
 		if v.hasNoRow(t) {
 			return dibs.Result{}, t.refuse(dibs.CodeNotFound, "%s is free", t.key())

@@ -60,6 +60,7 @@ func TestRecanonicalize(t *testing.T) {
 	if n := f.NameOf("slug", "Alice"); n.Canonical != "alice" || n.Entity != coretest.User1 || n.Epoch != 1 {
 		t.Errorf("under its old name: %+v", n)
 	}
+	f.WantResolve("slug", "Alice", 200, "")
 	f.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "Carol", coretest.User3))
 	g.Must(coretest.Claim("slug", "Carol", coretest.User3))
 
@@ -432,6 +433,23 @@ func TestNamesLeaveTheOldSkeleton(t *testing.T) {
 	f.Must(coretest.Claim("slug", "sele", coretest.User2)) // looks like "sele" before, like "sala" after
 	g := f.Reopened(map[string]dibs.Policy{"slug": {Skeleton: vowels{}, ManyPerEntity: true}})
 	g.MustRecanonicalize(false)
+	for _, r := range g.Records(dibs.KindName) {
+		if links := r.(*dibs.NameRecord).Links; len(links) != 1 {
+			t.Errorf("a name has the links %v, want one", links)
+		}
+	}
 	g.Must(coretest.Claim("slug", "sola", coretest.User2))
 	confusable(g, coretest.Claim("slug", "sila", coretest.User1))
+}
+
+// A process with other rules does not follow a row whose value is another name by them.
+func TestOtherNamesAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.FoldedSlugs())
+	f.Must(coretest.Claim("slug", "ALICE", coretest.User1)) // in the row of alice
+	f.Reopened(map[string]dibs.Policy{"slug": {Profile: coretest.Upper{}}}).MustRecanonicalize(false)
+	exact := f.Reopened(coretest.ExactSlugs())
+	exact.WantState("slug", "alice", dibs.Free)
+	exact.WantState("slug", "ALICE", dibs.Active)
+	f.WantState("slug", "alice", dibs.Active) // the same name by the rules of this process
 }

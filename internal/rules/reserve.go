@@ -278,13 +278,10 @@ func (t *target) refuseTaken(n *nameState, entity dibs.Entity) *dibs.Error {
 	if n.State == dibs.Free || (n.State == dibs.Quarantined && entity == n.Owner && !entity.IsZero()) { // a tombstone has no owner
 		return nil
 	}
-	if !n.shared || n.Namespace != t.namespace || n.Canonical != t.canonical {
-		return t.taken(n)
-	}
 	if n.taken == nil {
 		n.taken = t.taken(n)
 	}
-	err := *n.taken // the same for all, except for the field
+	err := *n.taken // the same for all decisions that share the state, except for the field
 	err.Field = t.field
 	return &err
 }

@@ -181,6 +181,15 @@ func TestSpentTokensMove(t *testing.T) {
 	if n := tokensOf(f, "Alice"); n != 0 {
 		t.Errorf("the row that the name has left has %d tokens", n)
 	}
+	moved := 0
+	for _, spent := range rowOf(f, "alice").Spent {
+		if spent.Epoch == 0 { // the epochs of the former row mean nothing here
+			moved++
+		}
+	}
+	if moved != 2 {
+		t.Errorf("%d tokens came with the name, want 2", moved)
+	}
 }
 
 // tokensOf returns how many tokens of earlier holds the row of a slug has.

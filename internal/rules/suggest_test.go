@@ -135,6 +135,9 @@ func TestSuggestions(t *testing.T) {
 	if got := suggest("spring", 100); len(got) != 10 {
 		t.Errorf("%d suggestions, want at most 10", len(got))
 	}
+	if got := suggest(long, 3); len(got) != 3 {
+		t.Errorf("%d suggestions for the longest value", len(got))
+	}
 	for _, s := range suggest(long, 3) {
 		if len(s) > 1024 || !strings.HasPrefix(s, "é") {
 			t.Errorf("for the longest value: %d bytes", len(s))

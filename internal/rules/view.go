@@ -26,7 +26,7 @@ type view struct {
 	changes  []change
 	events   []dibs.Event
 	renewed  []dibs.Ref   // the changed records that replace another one
-	redacts  []dibs.Event // events as they are after redaction
+	redacts  []dibs.Event // events as they are after redaction; no nested view has any
 	window   dibs.Window
 	pastEnds []PastEnd // ends that the decision rests on and that no commit has written
 
@@ -60,7 +60,6 @@ func (v *view) try(part decision) (dibs.Result, *dibs.Error) {
 		v.renew(ref)
 	}
 	v.events = append(v.events, nested.events...)
-	v.redacts = append(v.redacts, nested.redacts...)
 	return result, nil
 }
 
@@ -132,16 +131,8 @@ func (v *view) put(ref dibs.Ref, record dibs.Record) {
 }
 
 // renew notes that a record that is put replaces another one: nothing of that one remains, events
-// included.
-func (v *view) renew(ref dibs.Ref) {
-	v.renewed = append(v.renewed, ref)
-	v.events = dropEvents(ref, v.events)
-}
-
-// dropEvents removes the events of a name that is renewed. Other events have no ID.
-func dropEvents(ref dibs.Ref, events []dibs.Event) []dibs.Event {
-	return slices.DeleteFunc(events, func(e dibs.Event) bool { return e.ID == ref.ID })
-}
+// included. The view has none of them yet; the group may.
+func (v *view) renew(ref dibs.Ref) { v.renewed = append(v.renewed, ref) }
 
 // narrow limits when the decision is right: from (inclusive) to before (exclusive). Zero sets no
 // limit.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
+	"github.com/calldibs/dibs/internal/rules"
 )
 
 // testimony is a witness with an answer that tests can change. It records what it is asked.
@@ -312,5 +313,49 @@ func TestSettleAbsentOutOfQuarantine(t *testing.T) {
 		f.Clock.Advance(late)
 		f.Must(dibs.Settle{ID: dibs.NameID("slug", "x"), Verdict: dibs.Absent})
 		f.WantState("slug", "x", want)
+	}
+}
+
+// A testimony is recorded after the end of the hold, also if no sweep has recorded that. One that
+// names no valid entity says so.
+func TestTestimonyBeforeTheSweep(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {Witness: coretest.AlwaysUnknown}}
+	for verdict, doubt := range map[dibs.Verdict]string{
+		dibs.Unknown: "not there yet", dibs.Exists(dibs.Entity{}): "the witness says that it exists but names no valid entity",
+	} {
+		f := coretest.NewFixture(t, policies)
+		n := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+		f.Clock.Advance(aHold)
+		commit(f, mustPolicies(t, policies).Testify(rules.Testimony{
+			ID: n.ID, Epoch: n.Epoch, Expires: n.ExpiresAt, Verdict: verdict, Doubt: "not there yet",
+		}).Request)
+		f.WantKinds("slug", "x", dibs.EventReserved, dibs.EventSuspected)
+		if n := f.NameOf("slug", "x"); n.Doubt != doubt || n.Asked != 1 {
+			t.Errorf("the doubt is %q after %d questions, want %q", n.Doubt, n.Asked, doubt)
+		}
+	}
+}
+
+// With its end, a suspect loses its doubt, and when its witness is to be asked.
+func TestDoubtEnds(t *testing.T) {
+	t.Parallel()
+	policies := map[string]dibs.Policy{"slug": {Witness: coretest.AlwaysUnknown}}
+	id := dibs.NameID("slug", "x")
+	for what, end := range map[string]dibs.Command{
+		"absent":  dibs.Settle{ID: id, Verdict: dibs.Absent},
+		"exists":  dibs.Settle{ID: id, Verdict: dibs.Exists(coretest.User1)},
+		"release": dibs.Release{ID: id, Token: coretest.Token1},
+		"confirm": dibs.Confirm{ID: id, Token: coretest.Token1, Entity: coretest.User1},
+		"extend":  dibs.Extend{ID: id, Token: coretest.Token1},
+	} {
+		f := coretest.NewFixture(t, policies)
+		n := f.One(coretest.Reserve("slug", "x", coretest.Token1))
+		f.Clock.Advance(aHold)
+		commit(f, mustPolicies(t, policies).Testify(rules.Testimony{ID: n.ID, Epoch: n.Epoch, Expires: n.ExpiresAt, Verdict: dibs.Unknown, Doubt: "not there yet"}).Request)
+		f.Must(end)
+		if row := f.Records(dibs.KindName)[0].(*dibs.NameRecord); row.Doubt != "" || row.AskAt != 0 {
+			t.Errorf("%s: the doubt is %q, to be asked at %s", what, row.Doubt, row.AskAt)
+		}
 	}
 }
