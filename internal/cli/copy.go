@@ -175,6 +175,9 @@ func (c *copying) giveUp(ctx context.Context, source, target dibs.Store, o copie
 
 func (c *copying) translate(ctx context.Context, source, target dibs.Store) (*answer, error) {
 	cursor, err := copier.Translate(ctx, source, target, dibs.Cursor(c.cursor))
+	if errors.Is(err, copier.ErrNotTarget) {
+		return nil, usage("%w", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,8 @@ var (
 	ErrUnfinished = errors.New("the copy is not finished: run it again first")
 
 	ErrDone = errors.New("the copy is finished, and the target may have taken changes since")
-	// ErrNotTarget is returned by Abandon for a store that has no copy of the source, or another one.
+	// ErrNotTarget is returned by Abandon and Translate for a store that has no copy of the source, or
+	// another one.
 	ErrNotTarget = errors.New("this is not the target of the copy that has fenced the source")
 	// ErrGivenUp is returned by Run if another process has called Abandon meanwhile.
 	ErrGivenUp = errors.New("the copy was given up by another process")
@@ -188,16 +189,20 @@ func (c *copying) continueCursors(ctx context.Context) error {
 
 // fence returns the fence of the source; the zero one if it has none. It is an error if that is not the
 // fence of this copy.
-func (c *copying) fence(ctx context.Context) (fence record.Fence, err error) {
-	found, err := c.source.Load(ctx, []dibs.Ref{record.FenceRef})
-	if err != nil || len(found.Records) == 0 {
-		return fence, err
-	}
-	fence = record.ParseFence(record.Place(found.Records[0]))
-	if fence.Place != c.Place || fence.Finished && fence.Copy != c.state.ID {
+func (c *copying) fence(ctx context.Context) (record.Fence, error) {
+	fence, err := fenceOf(ctx, c.source)
+	if err == nil && fence.Place != "" && (fence.Place != c.Place || fence.Finished && fence.Copy != c.state.ID) {
 		err = fmt.Errorf("%w: %s", ErrMoved, fence.Place)
 	}
 	return fence, err
+}
+
+func fenceOf(ctx context.Context, store dibs.Store) (fence record.Fence, err error) {
+	found, err := store.Load(ctx, []dibs.Ref{record.FenceRef})
+	if err != nil || len(found.Records) == 0 {
+		return fence, err
+	}
+	return record.ParseFence(record.Place(found.Records[0])), nil
 }
 
 // raise fences the source, or changes its fence.

@@ -134,6 +134,15 @@ func TestOneOwner(t *testing.T) {
 	if _, err := r.copy(new(life)); err != nil {
 		t.Fatal(err)
 	}
+	other := newRig(t, "memory", "memory")
+	other.claim("b")
+	if _, err := other.copy(new(life)); err != nil {
+		t.Fatal(err)
+	}
+	latest := must(r.source.Latest(t.Context()))(t)
+	if cursor, err := copier.Translate(t.Context(), r.source, other.target, latest); !errors.Is(err, copier.ErrNotTarget) {
+		t.Errorf("a cursor is translated into %q, of the copy of another source: %v", cursor, err)
+	}
 	second := memstore.New(memstore.Config{})
 	if _, err := copier.Run(t.Context(), r.source, second, options); !errors.Is(err, copier.ErrMoved) {
 		t.Errorf("a second copy: %v, want %v", err, copier.ErrMoved)

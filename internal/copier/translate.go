@@ -1,6 +1,7 @@
 package copier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,9 @@ func Translate(ctx context.Context, source, target dibs.Store, cursor dibs.Curso
 	}
 	if s.Done == 0 {
 		return "", ErrUnfinished
+	}
+	if fence, err := fenceOf(ctx, source); err != nil || fence.Copy != s.ID {
+		return "", cmp.Or(err, ErrNotTarget)
 	}
 	following, err := source.Events(ctx, dibs.EventQuery{After: cursor, Limit: lookAhead})
 	if err != nil {
