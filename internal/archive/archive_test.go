@@ -296,7 +296,7 @@ func TestArchiveChangesMeanwhile(t *testing.T) {
 				}
 				break
 			}
-			if err == nil && !(name == "an error in the end" && failing == passes) { // of which it needs the events only
+			if err == nil && (name != "an error in the end" || failing < 3) { // the last pass ends behind the events
 				t.Errorf("%s in pass %d of %d: the load succeeds, with %d bytes of cursors", name, failing, passes, cursors.Len())
 			}
 		}
