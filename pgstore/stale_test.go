@@ -43,7 +43,7 @@ func TestRenameOnRecordsOfTwoMoments(t *testing.T) {
 // so: one that fails, one that reads the time, and one for the groups that are in time.
 func TestLateGroups(t *testing.T) {
 	t.Parallel()
-	r := newRig(t).open(pgstore.Config{})
+	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
 	now := dibs.Instant(ask[int64](r, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
 	for _, late := range []int{1, 32, 64} {
 		groups := make([]dibs.Group, 64)
