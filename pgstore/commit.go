@@ -145,7 +145,7 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 		}
 		if len(rest) < len(indexes) {
 			return c.commit(ctx, rest)
-		} // else the time of a group is over: halves find it
+		} // else it is too early for a group: halves find it
 	case errors.Is(err, errFailover):
 		for _, i := range indexes {
 			c.outcomes[i] = dibs.Stale
@@ -168,15 +168,16 @@ func (c *commitCall) commit(ctx context.Context, indexes []int) error {
 	return nil
 }
 
-// withoutStale finds the groups with a record that has changed since it was read, and returns the others.
-// An import that is begun again has hundreds of them: halves would take as many transactions.
+// withoutStale finds the groups with a record that has changed since it was read, and those that come too
+// late, and returns the others. An import that is begun again, or was held up, has hundreds of them: halves
+// would take as many transactions.
 func (c *commitCall) withoutStale(ctx context.Context, indexes []int) (rest []int, err error) {
-	now, err := c.store.revisionsOf(ctx, c.those(indexes))
+	now, err := c.store.presentOf(ctx, c.those(indexes))
 	if err != nil {
 		return nil, dibs.Unavailable(err)
 	}
 	for _, i := range indexes {
-		if now.changed(&c.groups[i]) {
+		if now.outdates(&c.groups[i]) {
 			c.outcomes[i] = dibs.Stale
 		} else {
 			rest = append(rest, i)
@@ -200,11 +201,11 @@ func (c *commitCall) those(indexes []int) iter.Seq[*dibs.Group] {
 // before revisions are compared, because the group read records of different moments. Such a
 // group is stale: revisions only go up, so it was stale then. Any other is invalid.
 func (c *commitCall) staleOrInvalid(ctx context.Context, index int, err error) error {
-	now, loadErr := c.store.revisionsOf(ctx, c.those([]int{index}))
+	now, loadErr := c.store.presentOf(ctx, c.those([]int{index}))
 	switch {
 	case loadErr != nil:
 		return dibs.Unavailable(loadErr)
-	case now.changed(&c.groups[index]):
+	case now.outdates(&c.groups[index]):
 		c.outcomes[index] = dibs.Stale
 	default:
 		c.invalid = err // its outcome is Busy

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgerrcode"
 
@@ -27,7 +28,7 @@ func TestLostRaceIsRetried(t *testing.T) {
 		for _, code := range codes {
 			t.Run(name+"/"+code, func(t *testing.T) {
 				t.Parallel()
-				r := rigOn(t, schema).open(pgstore.Config{})
+				r := rigOn(t, schema).open(pgstore.Config{LockWait: 10 * time.Second})
 				prefix := name + code
 				statements := r.statementsOf(r.play(newScenario(name, prefix+"-learn")).groups)
 				for at := range len(statements) + 1 { // the last is the commit itself, if it has no statement

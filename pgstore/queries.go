@@ -108,11 +108,14 @@ func (s *Store) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, err
 	return l.result(), nil
 }
 
-// revisions are those that records have now. Absent records have none.
-type revisions map[dibs.Ref]uint64
+// present is what the records of groups are now.
+type present struct {
+	now       dibs.Instant
+	revisions map[dibs.Ref]uint64 // absent records have none
+}
 
-// revisionsOf reads the revisions of the records that groups have read.
-func (s *Store) revisionsOf(ctx context.Context, groups iter.Seq[*dibs.Group]) (revisions, error) {
+// presentOf reads the revisions of the records that groups have read, and the time.
+func (s *Store) presentOf(ctx context.Context, groups iter.Seq[*dibs.Group]) (present, error) {
 	var refs []dibs.Ref
 	for g := range groups {
 		for i := range g.Reads {
@@ -124,18 +127,20 @@ func (s *Store) revisionsOf(ctx context.Context, groups iter.Seq[*dibs.Group]) (
 		l = loading{}
 		return l.calls(s.sql, refs)
 	}); err != nil {
-		return nil, err
+		return present{}, err
 	}
-	revs := make(revisions, len(l.records))
+	p := present{dibs.Instant(l.now), make(map[dibs.Ref]uint64, len(l.records))}
 	for _, r := range l.records {
-		revs[withoutScope(r.Ref())] = r.Revision()
+		p.revisions[withoutScope(r.Ref())] = r.Revision()
 	}
-	return revs, nil
+	return p, nil
 }
 
-// changed reports whether a record has another revision than when a group read it.
-func (r revisions) changed(g *dibs.Group) bool {
-	return slices.ContainsFunc(g.Reads, func(read dibs.Read) bool { return r[withoutScope(read.Ref)] != read.Rev })
+// outdates reports whether a record has another revision than when a group read it, or the time of the
+// group is over.
+func (p present) outdates(g *dibs.Group) bool {
+	return g.Window.Before != 0 && g.Window.Before <= p.now ||
+		slices.ContainsFunc(g.Reads, func(read dibs.Read) bool { return p.revisions[withoutScope(read.Ref)] != read.Rev })
 }
 
 func withoutScope(ref dibs.Ref) dibs.Ref { return dibs.Ref{Kind: ref.Kind, ID: ref.ID} }

@@ -2,9 +2,12 @@ package pgstore_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/pgstore"
 )
 
 // A process has cached a name of an entity from before, and the entity from after a rename by another
@@ -33,5 +36,40 @@ func TestRenameOnRecordsOfTwoMoments(t *testing.T) {
 	}
 	if name := must[dibs.Name](t)(bob.Get(t.Context(), dibs.Lookup{Namespace: "slug", Value: "spring"})); name.State != dibs.Alias {
 		t.Errorf("the old name is %s, want alias", name.State)
+	}
+}
+
+// A batch of which a part comes too late, or all of it, takes no more exchanges than the server needs to say
+// so: one that fails, one that reads the time, and one for the groups that are in time.
+func TestLateGroups(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).open(pgstore.Config{LockWait: 10 * time.Second})
+	now := dibs.Instant(ask[int64](r, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
+	for _, late := range []int{1, 32, 64} {
+		groups := make([]dibs.Group, 64)
+		for i := range groups {
+			id := fmt.Sprintf("late-%d-%d", late, i)
+			n := ownedName(id, user(id))
+			groups[i] = group(inserting(n), inserting(entityRecord(user(id))), event(dibs.EventClaimed, n))
+			groups[i].Window.Before = now.Add(time.Hour)
+			if i%(len(groups)/late) == 0 {
+				groups[i].Window.Before = now.Add(-time.Second)
+			}
+		}
+		exchanges := counting(everything, nil)
+		r.proxy.SetHook(exchanges.hook)
+		outcomes, err := r.store.Commit(t.Context(), groups)
+		r.proxy.SetHook(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, outcome := range outcomes {
+			if isLate := i%(len(groups)/late) == 0; isLate != (outcome == dibs.Stale) || isLate == (outcome == dibs.Committed) {
+				t.Errorf("%d of %d groups are late: group %d is %v", late, len(groups), i, outcome)
+			}
+		}
+		if n := exchanges.count(); n > 20 { // the store numbers its feed, too
+			t.Errorf("%d of %d groups are late: %d exchanges", late, len(groups), n)
+		}
 	}
 }

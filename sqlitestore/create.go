@@ -47,8 +47,8 @@ const (
 // builds the indexes, and the next part drops them again. So give the registry no sweeper
 // (SweepEvery -1).
 //
-// Create fails with [fs.ErrExist] if there is a file at path, and with [errors.ErrUnsupported] if the
-// folder cannot have hard links.
+// Create fails with [fs.ErrExist] if there is a file at path, with [ErrOldWAL] if there is a log beside
+// path, and with [errors.ErrUnsupported] if the folder cannot have hard links.
 func Create(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -77,8 +77,8 @@ const tempMark = "-new-" // in the names of files that are not complete
 
 // createTemp creates an empty file beside path, in a folder that can have hard links.
 func createTemp(path string) (string, error) {
-	if _, err := os.Lstat(path); err == nil {
-		return "", fmt.Errorf("sqlitestore: %q: %w", path, fs.ErrExist)
+	if err := mustBeNew(path); err != nil {
+		return "", err
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+tempMark+"*") // for its owner alone
 	if err != nil {
@@ -95,14 +95,44 @@ func createTemp(path string) (string, error) {
 	return temp, nil
 }
 
+// mustBeNew returns an error unless a complete database can be put at a path. SQLite takes a log beside it
+// for the one of this database, and would write the pages of an earlier one over it.
+func mustBeNew(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)
+	}
+	for _, log := range []string{path + "-wal", path + "-journal"} {
+		if _, err := os.Lstat(log); err == nil {
+			return fmt.Errorf("%w: %q", ErrOldWAL, log)
+		}
+	}
+	return nil
+}
+
+// linkNew gives a complete database its name. Unlike a rename, a link never replaces a file that was
+// created meanwhile.
+func linkNew(temp, path string) error {
+	if err := mustBeNew(path); err != nil {
+		return err
+	}
+	if err := os.Link(temp, path); err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(path))
+}
+
 // removeAbandoned removes what processes have left that died while they filled a file for path.
 func removeAbandoned(ctx context.Context, path string) {
-	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+tempMark+"*"))
+	entries, _ := os.ReadDir(filepath.Dir(path))
 	published, _ := os.Stat(path)
-	for _, temp := range found {
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), filepath.Base(path)+tempMark) {
+			continue
+		}
+		temp := filepath.Join(filepath.Dir(path), entry.Name())
 		info, err := os.Stat(temp)
-		if !strings.HasPrefix(filepath.Base(temp), filepath.Base(path)+tempMark) || err != nil || info.Size() == 0 {
-			continue // of another file, or about to be locked
+		if err != nil || info.Size() == 0 {
+			continue // gone, or about to be locked
 		}
 		if os.SameFile(info, published) || !isLocked(ctx, temp) {
 			_ = os.Remove(temp)
@@ -220,23 +250,25 @@ func (c *creation) close(writer *pool) error {
 	if err == nil {
 		err = conn.exec(context.Background(), commitTx)
 	}
-	if err = errors.Join(err, conn.close()); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, conn.close())
 	}
-	return c.publish()
+	return c.publish(conn)
 }
 
-// publish makes the file durable, and gives it its name. A link never replaces a file.
-func (c *creation) publish() error {
+// publish makes the file durable, and gives it its name. The connection keeps its lock until then, so that
+// another process does not take the file for an abandoned one. If this process closed any file with the
+// same content before, the lock would end.
+func (c *creation) publish(conn *session) error {
 	file, err := os.OpenFile(c.temp, os.O_RDWR, 0)
 	if err != nil {
-		return err
+		return errors.Join(err, conn.close())
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return err
+	if err = file.Sync(); err == nil {
+		err = linkNew(c.temp, c.path)
 	}
-	if err := os.Link(c.temp, c.path); err != nil {
-		return fmt.Errorf("sqlitestore: %s was created by another process meanwhile: %w", c.path, err)
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("sqlitestore: another process has created the file meanwhile: %w", err)
 	}
-	return syncFile(filepath.Dir(c.path))
+	return errors.Join(err, conn.close(), file.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -16,7 +17,15 @@ import (
 // newCreation returns a registry on a file that is filled, and the path of the file.
 func newCreation(t *testing.T) (*Store, *dibs.Registry, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "names.db")
+	return newCreationIn(t, t.TempDir())
+}
+
+func newCreationIn(t *testing.T, folder string) (*Store, *dibs.Registry, string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "names.db")
 	store, err := Create(t.Context(), path, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -229,10 +238,92 @@ func TestCreateReplacesNothing(t *testing.T) {
 	}
 }
 
+// SQLite takes a log beside a new file for the log of that file. Create, Publish and Backup put no complete
+// file beside one: the first Open would write the old pages over it.
+func TestNewFileBesideAnOldLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "old.db")
+	old := openTest(t, path, Config{})
+	mustCommit(t, old, insertGroup(heldName("old")))
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatal(len(log), err)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		path = filepath.Join(t.TempDir(), "names.db")
+		leave := func() {
+			t.Helper()
+			if err := os.WriteFile(path+suffix, log, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, ErrOldWAL) || !strings.Contains(err.Error(), "names.db"+suffix) {
+				t.Errorf("%s: %v, want an error that names the log", what, err)
+			}
+			if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
+				t.Errorf("%s: there is %v, want the log alone", what, names)
+			}
+		}
+		leave()
+		_, err := Create(t.Context(), path, Config{})
+		refused("Create", err)
+		refused("Backup", old.Backup(t.Context(), path))
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+		store, err := Create(t.Context(), path, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCommit(t, store, insertGroup(heldName("new")))
+		leave() // another process has made a file and removed it meanwhile
+		store.Publish()
+		refused("Publish", store.Close())
+		opened := openTest(t, path, Config{}) // begins with an empty file, of which SQLite ignores the log
+		mustCommit(t, opened, insertGroup(heldName("new")))
+		if left := mustLoad(t, opened, heldName("old").Ref(), heldName("new").Ref()); len(left) != 1 {
+			t.Errorf("Open beside the log: it has %d records, want the new one", len(left))
+		}
+	}
+}
+
+// While a file is published, a second Create for the same path does not take it for an abandoned one.
+func TestCreateLeavesWhatIsPublished(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		store, registry, path := newCreation(t)
+		fill(t, registry, 0, 2000)
+		store.Publish()
+		closed := make(chan error)
+		go func() { closed <- registry.Close() }()
+		for open := true; open; {
+			second, err := Create(t.Context(), path, Config{})
+			if err == nil {
+				err = second.Close()
+			}
+			if err != nil && !errors.Is(err, fs.ErrExist) {
+				t.Errorf("the second Create: %v", err)
+			}
+			select {
+			case err := <-closed:
+				if open = false; err != nil {
+					t.Fatalf("the imported file is lost: %v", err)
+				}
+			default:
+			}
+		}
+		if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
+			t.Errorf("there is %v, want the file alone", names)
+		}
+	}
+}
+
 // Create removes what a process has left that died, but not what another one is filling.
 func TestCreateRemovesTheAbandoned(t *testing.T) {
 	t.Parallel()
-	store, registry, path := newCreation(t)
+	store, registry, path := newCreationIn(t, filepath.Join(t.TempDir(), "a[b]*")) // which is no pattern
 	fill(t, registry, 0, 1000)
 	abandoned := path + tempMark + "1"
 	for _, file := range []string{abandoned, path + tempMark[:1] + "other"} {

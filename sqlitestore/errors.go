@@ -27,6 +27,10 @@ var (
 	ErrNewerSchema = errors.New("sqlitestore: a newer version of Dibs has written this database: update this program")
 )
 
+// ErrOldWAL is returned by Create and Backup if there is a log beside the path of a new file, from an
+// earlier file there. SQLite would write its pages over the new file.
+var ErrOldWAL = errors.New("sqlitestore: a log of an earlier file lies beside the new one: remove it, unless a process uses it")
+
 const codeError = sqlite3.SQLITE_ERROR
 
 // primaryCode returns SQLite's result code without its extension, or 0 for any other error.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -58,6 +59,64 @@ func TestInspectWritesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file was created: %v", err)
+	}
+}
+
+// A process was killed, and the disk has lost pages: the WAL has the last commits. A refused Open and an
+// inspection leave file and WAL as they were found, for whatever a person can recover from them.
+func TestDamagedFileKeepsItsWAL(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "names.db")
+	if err := os.WriteFile(path, makeSound(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reg := openDamaged(t, path)
+	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "acme.slug", Value: "last", Entity: dibs.Entity{Type: "user", ID: "last"}}); err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string][]byte)
+	for _, suffix := range []string{"", "-wal"} {
+		file, err := os.ReadFile(path + suffix)
+		if err != nil || len(file) == 0 {
+			t.Fatal(suffix, len(file), err)
+		}
+		found[suffix] = file
+	}
+	if err := reg.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for page := range slices.Chunk(found[""], 2048) {
+		if bytes.Contains(page, []byte("name-0")) && !bytes.Contains(page, []byte("CREATE")) {
+			clear(page)
+		}
+	}
+	for _, inspect := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "names.db")
+		for suffix, file := range found {
+			if err := os.WriteFile(path+suffix, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Inspect: inspect})
+		if inspect {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if view, err := store.Snapshot(t.Context()); err == nil {
+				_ = view.Close()
+			}
+			err = store.Close()
+		} else if errors.Is(err, sqlitestore.ErrDamaged) {
+			err = nil
+		}
+		if err != nil {
+			t.Errorf("inspect %v: %v", inspect, err)
+		}
+		for suffix, want := range found {
+			if got, err := os.ReadFile(path + suffix); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("inspect %v: names.db%s has changed: %d bytes, %v", inspect, suffix, len(got), err)
+			}
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,10 +16,11 @@ import (
 // Backup copies the store, as of one moment, into a new file. Reads and writes go on
 // meanwhile, in any process, and the WAL stays small: see [copier]. The file appears under its
 // name only when it is complete and on disk, and only its owner may read and write it. Backup
-// does not touch an existing file: the error then matches [fs.ErrExist].
+// does not touch an existing file: the error then matches [fs.ErrExist], or [ErrOldWAL] for a log
+// beside path.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("sqlitestore: %q: %w: give the path of a new file", path, fs.ErrExist)
+	if err := mustBeNew(path); err != nil {
+		return err
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {
@@ -31,11 +31,10 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
-	// Unlike a rename, a link never replaces a file that was created meanwhile.
-	if err := os.Link(part.Name(), path); err != nil {
+	if err := linkNew(part.Name(), path); err != nil {
 		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}
-	return syncFile(filepath.Dir(path))
+	return nil
 }
 
 // syncFile flushes the entries of a folder to disk.

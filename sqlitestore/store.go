@@ -43,6 +43,7 @@ type Store struct {
 
 	writer      *pool // of the one session that writes
 	readers     *pool
+	guard       *session      // keeps the WAL as it is; see probe
 	checkpoints *checkpointer // nil until Open has succeeded
 	busyTimeout time.Duration
 	creation    *creation // nil, except in a store that fills a new file
@@ -88,8 +89,8 @@ func (s *Store) Close() error {
 			err = s.checkpoints.close()
 		}
 		// The writer last: the last connection that closes moves the WAL into the file.
-		err = errors.Join(err, s.readers.close())
-		return unavailable(errors.Join(err, s.writer.close()))
+		err = errors.Join(err, s.readers.close(), s.writer.close())
+		return unavailable(errors.Join(err, s.guard.close()))
 	})
 }
 
@@ -144,11 +145,6 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if exists {
-		if err := probe(ctx, abs, cfg); err != nil {
-			return nil, openError(path, err)
-		}
-	}
 	writeCfg := cfg
 	writeCfg.BusyTimeout = 0 // begin waits itself
 	const cannotWrite = "query_only(1)"
@@ -160,11 +156,21 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		busyTimeout: cfg.BusyTimeout,
 		writer:      newPool(connector(dsn(abs, writeCfg, writes...)), 1),
 		readers:     newPool(connector(dsn(abs, cfg, "mode", "rw", "_pragma", cannotWrite, "_pragma", cacheSize(readerCache))), readerCount),
+		guard:       &session{connector: connector(dsn(abs, cfg, "mode", "ro"))},
 	}
 	s.queries = queries{cfg.Now, s.readConn}
-	if err := s.prepare(ctx, cfg); err != nil {
+	if exists {
+		err = s.probe(ctx, abs, cfg)
+	}
+	if err == nil {
+		err = s.prepare(ctx, cfg)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, openError(path, err)
+	}
+	if !cfg.Inspect {
+		_ = s.guard.close()
 	}
 	s.checkpoints = newCheckpointer(s)
 	return s, nil
@@ -215,29 +221,25 @@ func preparePath(path string, create bool) (abs string, exists bool, err error) 
 }
 
 // probe inspects a file before anything is written to it.
-func probe(ctx context.Context, abs string, cfg Config) error {
-	as := func(mode string, look func(*session) error) error {
-		conn := &session{connector: connector(dsn(abs, cfg, "mode", mode))}
-		defer conn.close()
-		return look(conn)
-	}
-	isSound := func(conn *session) error {
-		_, err := inspect(ctx, conn, len(migrations), cfg.Shared)
-		return err
-	}
-	err := as("ro", isSound)
+//
+// The last connection that closes moves the WAL into the file and deletes it, even if it has written
+// nothing. Of a damaged file that would destroy what can be recovered. So the guard, which can only read,
+// connects first and closes last: after a store for inspection, and after a refused Open.
+func (s *Store) probe(ctx context.Context, abs string, cfg Config) error {
+	_, err := inspect(ctx, s.guard, len(migrations), cfg.Shared)
+	rw := &session{connector: connector(dsn(abs, cfg, "mode", "rw"))}
+	defer rw.close()
 	if cannotRead(err) {
 		// A process was killed while it wrote. The file cannot be read before its last
 		// transaction is rolled back, which needs write access.
-		err = as("rw", isSound)
+		_, err = inspect(ctx, rw, len(migrations), cfg.Shared)
 	}
 	if err != nil || cfg.Inspect {
 		return err
 	}
 	// On a connection that can only read, SQLite does not compare the indexes with their tables.
-	check := func(conn *session) error { return checkSmall(ctx, conn) }
-	if err = as("rw", check); cannotRead(err) {
-		err = as("ro", check)
+	if err = checkSmall(ctx, rw); cannotRead(err) {
+		err = checkSmall(ctx, s.guard)
 	}
 	return err
 }

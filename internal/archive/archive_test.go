@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -263,6 +264,62 @@ func TestBadArchives(t *testing.T) {
 		if err := load(t.Context(), data, store, archive.Options{}); err != nil {
 			t.Errorf("after %q: %v", says, err)
 		}
+	}
+}
+
+// An archive that cannot be read, or ends early, in any of the passes over it ends the load with an error.
+func TestArchiveChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	source := engines["memory"](t)
+	live(t, registryOn(t, source), 3)
+	data := dump(t, source)
+	header := data[:bytes.IndexByte(data, '\n')+1]
+	for name, bad := range map[string]func() io.Reader{
+		"an error at once":       func() io.Reader { return iotest.ErrReader(io.ErrUnexpectedEOF) },
+		"an error in the end":    func() io.Reader { return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(io.ErrUnexpectedEOF)) },
+		"the header alone":       func() io.Reader { return bytes.NewReader(header) },
+		"half of the archive":    func() io.Reader { return bytes.NewReader(data[:len(data)/2]) },
+		"no byte of the archive": func() io.Reader { return bytes.NewReader(nil) },
+	} {
+		for failing := 1; ; failing++ {
+			store, passes := memstore.New(memstore.Config{}), 0
+			var cursors bytes.Buffer
+			_, err := archive.Load(t.Context(), func() (io.ReadCloser, error) {
+				if passes++; passes == failing {
+					return io.NopCloser(bad()), nil
+				}
+				return io.NopCloser(bytes.NewReader(data)), nil
+			}, store, archive.Options{Cursors: &cursors})
+			if passes < failing {
+				if err != nil || passes < 3 {
+					t.Errorf("%d passes: %v", passes, err)
+				}
+				break
+			}
+			if err == nil && (name != "an error in the end" || failing < 3) { // the last pass ends behind the events
+				t.Errorf("%s in pass %d of %d: the load succeeds, with %d bytes of cursors", name, failing, passes, cursors.Len())
+			}
+		}
+	}
+}
+
+// reversed is a store that mixes up the order of events.
+type reversed struct{ *memstore.Store }
+
+func (r reversed) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	groups = slices.Clone(groups)
+	groups[0].Events = slices.Clone(groups[0].Events)
+	slices.Reverse(groups[0].Events)
+	return r.Store.Commit(ctx, groups)
+}
+
+// The last comparison sees the order of events, on which cursors rely.
+func TestLoadComparesTheOrder(t *testing.T) {
+	t.Parallel()
+	source := engines["memory"](t)
+	live(t, registryOn(t, source), 3)
+	if err := load(t.Context(), dump(t, source), reversed{memstore.New(memstore.Config{})}, archive.Options{}); err == nil || !strings.Contains(err.Error(), "differs") {
+		t.Errorf("the order of events is another one: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/snapshot"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 // place is a place in the feed: how many events of each part are before it.
@@ -98,13 +99,9 @@ type cursors struct {
 	end     place
 }
 
-// lostCursor is not a cursor of any store. A webhook has it whose cursor was not one of the archive's feed
-// either: it says so, instead of skipping events.
-const lostCursor dibs.Cursor = "lost"
-
 func (c *cursors) at(p place) dibs.Cursor {
 	if p == nil {
-		return lostCursor
+		return webhook.LostCursor
 	}
 	own := make([]dibs.Cursor, len(p))
 	for i, events := range p {

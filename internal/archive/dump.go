@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 
@@ -130,36 +131,75 @@ func (d *dumper) events(ctx context.Context) error {
 	return nil
 }
 
-// eventsBefore counts the events before a cursor that is not that of an event: -1 for one that the feed
-// does not have.
-func (d *dumper) eventsBefore(ctx context.Context, cursor dibs.Cursor) (int, error) {
-	before := d.content.Events
-	for _, err := range d.view.Events(ctx, cursor) {
-		if errors.Is(err, dibs.ErrBadCursor) {
-			return -1, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		before--
-	}
-	return before, nil
-}
-
-// countedCursors writes the cursors. One that is not that of an event is the end of the feed, or that of an
-// event which was deleted: the events behind it are counted.
+// countedCursors writes the cursors.
 func (d *dumper) countedCursors(ctx context.Context) error {
+	if err := d.countOthers(ctx); err != nil {
+		return err
+	}
 	for _, cursor := range slices.Sorted(maps.Keys(d.cursors)) {
-		before := d.cursors[cursor]
-		if before < 0 {
-			var err error
-			if before, err = d.eventsBefore(ctx, cursor); err != nil {
-				return err
-			}
-		}
-		if err := d.write(line{Cursor: &cursorLine{cursor, before}}); err != nil {
+		if err := d.write(line{Cursor: &cursorLine{cursor, d.cursors[cursor]}}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// countOthers counts the events before the cursors that are not those of events: of the end of the feed, and
+// of events that were deleted since, such as those of dead letters. There may be thousands, so it asks for one
+// event behind each, and finds all of those in one pass. A cursor that the feed does not have stays at -1.
+func (d *dumper) countOthers(ctx context.Context) error {
+	following := make(map[[sha256.Size]byte][]dibs.Cursor) // by the event behind them
+	for cursor, before := range d.cursors {
+		if before >= 0 {
+			continue
+		}
+		next, found, err := first(d.view.Events(ctx, cursor))
+		switch {
+		case errors.Is(err, dibs.ErrBadCursor):
+			continue
+		case err != nil:
+			return err
+		case !found:
+			d.cursors[cursor] = d.content.Events
+			continue
+		}
+		id, err := d.identify(next)
+		if err != nil {
+			return err
+		}
+		following[id] = append(following[id], cursor)
+	}
+	before := 0
+	for event, err := range d.view.Events(ctx, "") {
+		if err != nil || len(following) == 0 {
+			return err
+		}
+		id, err := d.identify(event)
+		if err != nil {
+			return err
+		}
+		for _, cursor := range following[id] {
+			d.cursors[cursor] = before
+		}
+		delete(following, id)
+		before++
+	}
+	return nil
+}
+
+// identify returns a hash of an event without its cursor, which depends on where a reader of several
+// stores began.
+func (d *dumper) identify(e dibs.Event) (id [sha256.Size]byte, err error) {
+	e.Cursor = ""
+	l := eventLine(e)
+	text, err := d.encoder.encode(line{Event: &l})
+	return sha256.Sum256(text), err
+}
+
+// first returns the first event of a feed.
+func first(events iter.Seq2[dibs.Event, error]) (e dibs.Event, found bool, err error) {
+	for e, err := range events {
+		return e, err == nil, err
+	}
+	return e, false, nil
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -69,13 +70,8 @@ func (l *loader) load(ctx context.Context) error {
 	if err := l.reading(func(r io.Reader) error { return l.write(ctx, w, r) }); err != nil {
 		return err
 	}
-	if err := l.compare(ctx); err != nil {
+	if err := l.reading(func(r io.Reader) error { return l.compare(ctx, r) }); err != nil {
 		return err
-	}
-	if l.options.Cursors != nil {
-		if err := l.reading(func(r io.Reader) error { return l.writeCursors(ctx, r) }); err != nil {
-			return err
-		}
 	}
 	return w.Finish(ctx)
 }
@@ -135,8 +131,8 @@ func (l *loader) add(ctx context.Context, w *snapshot.Writer, counted *tally, it
 	return w.Record(ctx, it.record)
 }
 
-// compare reads everything from the store again.
-func (l *loader) compare(ctx context.Context) error {
+// compare reads everything from the store again: all records, and the events in the order of the archive.
+func (l *loader) compare(ctx context.Context, r io.Reader) error {
 	got := newDigest()
 	view, err := snapshot.Take(ctx, l.store)
 	if err != nil {
@@ -153,25 +149,24 @@ func (l *loader) compare(ctx context.Context) error {
 			}
 		}
 	}
-	for event, err := range view.Events(ctx, "") {
-		if err == nil {
-			err = got.event(event)
-		}
-		if err != nil {
-			return err
-		}
+	if err := l.compareEvents(ctx, r, got); err != nil {
+		return err
 	}
 	if got.Counts != l.summary.Counts || got.String() != l.summary.content {
-		return fmt.Errorf("the store differs from the archive: it has %+v, the archive has %+v (digests %.16s and %.16s): load it again into an empty store, and check its disk",
-			got.Counts, l.summary.Counts, got.String(), l.summary.content)
+		return differs("it has %+v, the archive has %+v (digests %.16s and %.16s)", got.Counts, l.summary.Counts, got.String(), l.summary.content)
 	}
 	return nil
 }
 
-// writeCursors writes the cursors of all events: in the archive, and in the store.
-func (l *loader) writeCursors(ctx context.Context, r io.Reader) error {
-	out := csv.NewWriter(l.options.Cursors)
-	if err := out.Write([]string{"archive", "store"}); err != nil {
+func differs(format string, args ...any) error {
+	return fmt.Errorf("the store differs from the archive: "+format+": load it again into an empty store, and check its disk", args...)
+}
+
+// compareEvents compares the events of each part with those of the archive, in their order, and writes the
+// cursors of both.
+func (l *loader) compareEvents(ctx context.Context, r io.Reader, got *digest) error {
+	table, err := newCursorTable(l.options.Cursors)
+	if err != nil {
 		return err
 	}
 	next := make([]func() (dibs.Event, error, bool), len(l.parts))
@@ -194,15 +189,51 @@ func (l *loader) writeCursors(ctx context.Context, r io.Reader) error {
 			break
 		}
 		part := l.partOf(it.event.Scope)
-		event, err, _ := next[part]()
+		event, err, found := next[part]()
+		if err == nil && (!found || !snapshot.SameEvent(it.event, &event)) {
+			err = differs("its event number %d is another one", got.Events+1)
+		}
+		if err == nil {
+			err = got.event(event)
+		}
 		if err != nil {
 			return err
 		}
 		at[part] = event.Cursor
-		if err := out.Write([]string{string(it.event.Cursor), string(joinCursors(at))}); err != nil {
+		if err := table.add(it.event.Cursor, at); err != nil {
 			return err
 		}
 	}
-	out.Flush()
-	return out.Error()
+	for _, next := range next {
+		if _, err, found := next(); err != nil || found {
+			return cmp.Or(err, differs("it has events behind the last one"))
+		}
+	}
+	return table.close()
+}
+
+// cursorTable writes the cursors of events, in the archive and in the store, as CSV. Nil writes nothing.
+type cursorTable struct{ *csv.Writer }
+
+func newCursorTable(w io.Writer) (*cursorTable, error) {
+	if w == nil {
+		return nil, nil
+	}
+	t := &cursorTable{csv.NewWriter(w)}
+	return t, t.Write([]string{"archive", "store"})
+}
+
+func (t *cursorTable) add(archive dibs.Cursor, store []dibs.Cursor) error {
+	if t == nil {
+		return nil
+	}
+	return t.Write([]string{string(archive), string(joinCursors(store))})
+}
+
+func (t *cursorTable) close() error {
+	if t == nil {
+		return nil
+	}
+	t.Flush()
+	return t.Error()
 }

@@ -138,7 +138,8 @@ func items(ctx context.Context, r io.Reader, skip int) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		number := 0
 		for text, err := range lines(ctx, r) {
-			if number++; number == 1 || bytes.HasPrefix(text, cursorPrefix) || bytes.HasPrefix(text, endPrefix) {
+			number++
+			if err == nil && (number == 1 || bytes.HasPrefix(text, cursorPrefix) || bytes.HasPrefix(text, endPrefix)) {
 				continue
 			}
 			if skip--; err == nil && skip >= 0 {

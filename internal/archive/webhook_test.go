@@ -3,14 +3,19 @@
 package archive_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"testing"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/archive"
+	"github.com/calldibs/dibs/internal/snapshot"
+	"github.com/calldibs/dibs/memstore"
 )
 
 // position is what a webhook stores of its position, as far as it matters here.
@@ -92,6 +97,64 @@ func TestWebhooksGoOn(t *testing.T) {
 				checkHook(t, name, source, target, hook)
 			}
 		})
+	}
+}
+
+// counted is a view that counts the events which are read.
+type counted struct {
+	snapshot.View
+	events *int
+}
+
+func (c counted) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Event, error] {
+	return func(yield func(dibs.Event, error) bool) {
+		for e, err := range c.View.Events(ctx, after) {
+			if *c.events++; !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// A dump reads the feed twice at most, however many dead letters there are of events that are gone.
+func TestDumpWithDeadLetters(t *testing.T) {
+	t.Parallel()
+	const letters, names = 50, 200
+	store := memstore.New(memstore.Config{})
+	registry := registryOn(t, store)
+	for i := range letters + names {
+		value := fmt.Sprint("name-", i)
+		name, err := registry.Claim(t.Context(), dibs.Claim{Namespace: "acme.slug", Value: value, Entity: dibs.Entity{Type: "user", ID: value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i >= letters {
+			continue
+		}
+		latest, err := store.Latest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := store.Load(t.Context(), []dibs.Ref{{Kind: dibs.KindName, Scope: "acme", ID: name.ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, store, found.Records[0], true)
+		data, _ := json.Marshal(map[string]any{"cursor": latest})
+		commit(t, store, &dibs.Document{Kind: "webhookletter", ID: dibs.NameID("letter", value), Rev: 1, Label: value, Data: data}, false)
+	}
+	view, err := snapshot.Take(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = view.Close() }()
+	read := 0
+	counts, err := archive.Dump(t.Context(), counted{view, &read}, io.Discard, nil)
+	if err != nil || counts.Events < names {
+		t.Fatal(counts, err)
+	}
+	if most := 2*counts.Events + letters; read > most {
+		t.Errorf("%d events were read, want at most %d", read, most)
 	}
 }
 

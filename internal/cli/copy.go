@@ -53,8 +53,10 @@ func (c *copying) run(ctx context.Context) (_ *answer, err error) {
 	if err := engine.MustExist(ctx, c.from); err != nil {
 		return nil, err
 	}
+	lost := false
 	if c.abandon || c.cursor != "" {
-		if err := engine.MustExist(ctx, c.to); err != nil {
+		err := engine.MustExist(ctx, c.to)
+		if lost = c.abandon && errors.Is(err, engine.ErrNoStore); err != nil && !lost {
 			return nil, err
 		}
 	}
@@ -63,6 +65,9 @@ func (c *copying) run(ctx context.Context) (_ *answer, err error) {
 		return nil, fmt.Errorf("--from: %w", err)
 	}
 	defer c.session.close(source, &err)
+	if lost {
+		return c.giveUp(ctx, source, nil, c.options())
+	}
 	target, err := engine.Open(ctx, c.to)
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)
@@ -156,18 +161,23 @@ func (c *copying) tellReport(p *printer, r copier.Report, o copier.Options) {
 
 func (c *copying) giveUp(ctx context.Context, source, target dibs.Store, o copier.Options) (*answer, error) {
 	if err := copier.Abandon(ctx, source, target, o); err != nil {
-		if errors.Is(err, copier.ErrDone) || errors.Is(err, copier.ErrMoved) {
+		if errors.Is(err, copier.ErrDone) || errors.Is(err, copier.ErrMoved) || errors.Is(err, copier.ErrNotTarget) {
 			return nil, usage("%w", err)
 		}
 		return nil, err
 	}
 	return &answer{map[string]string{"store": o.From}, func(p *printer) {
-		p.line("%s takes changes. What was copied to %s is of no use now: delete it.", o.From, engine.Redacted(c.to))
+		if p.line("%s takes changes.", o.From); target != nil {
+			p.line("What was copied to %s is of no use now: delete it.", engine.Redacted(c.to))
+		}
 	}}, nil
 }
 
 func (c *copying) translate(ctx context.Context, source, target dibs.Store) (*answer, error) {
 	cursor, err := copier.Translate(ctx, source, target, dibs.Cursor(c.cursor))
+	if errors.Is(err, copier.ErrNotTarget) {
+		return nil, usage("%w", err)
+	}
 	if err != nil {
 		return nil, err
 	}

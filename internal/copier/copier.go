@@ -12,6 +12,7 @@ package copier
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -60,7 +61,7 @@ type Report struct {
 
 // Errors that a person can do something about.
 var (
-	ErrNotEmpty = errors.New("the target is not empty: give a new store, or empty this one")
+	ErrNotEmpty = snapshot.ErrNotEmpty
 	ErrOther    = errors.New("the target has a copy of another source")
 	ErrMoved    = errors.New("the source has moved to another place")
 	ErrInUse    = errors.New("another process writes to the target: stop it, and run the copy again")
@@ -69,6 +70,11 @@ var (
 	ErrUnfinished = errors.New("the copy is not finished: run it again first")
 
 	ErrDone = errors.New("the copy is finished, and the target may have taken changes since")
+	// ErrNotTarget is returned by Abandon and Translate for a store that has no copy of the source, or
+	// another one.
+	ErrNotTarget = errors.New("this is not the target of the copy that has fenced the source")
+	// ErrGivenUp is returned by Run if another process has called Abandon meanwhile.
+	ErrGivenUp = errors.New("the copy was given up by another process")
 )
 
 // continuing is an interface of engines that can number their events from a cursor of another
@@ -107,12 +113,12 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		report.Earlier = true
 		return report, nil
 	}
-	fenced, err := c.isFenced(ctx)
+	fence, err := c.fence(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	var began time.Time
-	if !fenced {
+	if fence.Place == "" {
 		if err := c.catchUp(ctx); err != nil {
 			return Report{}, err
 		}
@@ -121,7 +127,9 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		}
 		c.tell(Fencing, 0)
 		began = time.Now()
-		if err := c.source.(record.Fencer).Fence(ctx, c.Place); err != nil {
+	}
+	if fence.Place == "" || fence.Copy != c.state.ID { // else an earlier run has fenced it
+		if err := c.raise(ctx, record.Fence{Place: c.Place, Copy: c.state.ID}); err != nil {
 			return Report{}, err
 		}
 	}
@@ -146,13 +154,18 @@ func (c *copying) begin(ctx context.Context) error {
 	case c.state.rev > 0:
 		return nil
 	}
-	if err := requireEmpty(ctx, c.target); err != nil {
+	c.state.From, c.state.ID = c.From, rand.Text()
+	if _, err := c.fence(ctx); err != nil {
+		return err
+	}
+	if err := snapshot.CheckEmpty(ctx, dibs.Part{Store: c.target}); errors.Is(err, ErrNotEmpty) {
+		return fmt.Errorf("%w: give a new store, or empty this one", err)
+	} else if err != nil {
 		return err
 	}
 	if err := c.continueCursors(ctx); err != nil {
 		return err
 	}
-	c.state.From = c.From
 	return c.commit(ctx, c.withState(dibs.Group{}))
 }
 
@@ -174,40 +187,27 @@ func (c *copying) continueCursors(ctx context.Context) error {
 	return nil
 }
 
-// requireEmpty returns an error for a target with records.
-func requireEmpty(ctx context.Context, target dibs.Store) error {
-	view, err := snapshot.Take(ctx, target)
-	if err != nil {
-		return err
+// fence returns the fence of the source; the zero one if it has none. It is an error if that is not the
+// fence of this copy.
+func (c *copying) fence(ctx context.Context) (record.Fence, error) {
+	fence, err := fenceOf(ctx, c.source)
+	if err == nil && fence.Place != "" && (fence.Place != c.Place || fence.Finished && fence.Copy != c.state.ID) {
+		err = fmt.Errorf("%w: %s", ErrMoved, fence.Place)
 	}
-	defer func() { _ = view.Close() }()
-	for _, table := range snapshot.Tables {
-		for r, err := range view.Records(ctx, table) {
-			if err != nil {
-				return err
-			}
-			return fmt.Errorf("%w: it has the %s %s", ErrNotEmpty, r.Ref().Kind, labelOf(r))
-		}
-	}
-	return nil
+	return fence, err
 }
 
-// isFenced reports whether an earlier run has fenced the source.
-func (c *copying) isFenced(ctx context.Context) (bool, error) {
-	place, err := placeOf(ctx, c.source)
-	if err == nil && place != "" && place != c.Place {
-		err = fmt.Errorf("%w: %s", ErrMoved, place)
-	}
-	return place != "", err
-}
-
-// placeOf returns the place of a store's fence; empty if it has none.
-func placeOf(ctx context.Context, store dibs.Store) (string, error) {
+func fenceOf(ctx context.Context, store dibs.Store) (fence record.Fence, err error) {
 	found, err := store.Load(ctx, []dibs.Ref{record.FenceRef})
 	if err != nil || len(found.Records) == 0 {
-		return "", err
+		return fence, err
 	}
-	return record.Place(found.Records[0]), nil
+	return record.ParseFence(record.Place(found.Records[0])), nil
+}
+
+// raise fences the source, or changes its fence.
+func (c *copying) raise(ctx context.Context, fence record.Fence) error {
+	return c.source.(record.Fencer).Fence(ctx, fence.String())
 }
 
 // catchUp copies what can be copied while the source changes.
@@ -228,7 +228,9 @@ func (c *copying) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	// What the last step reads of documents must be readable before the source is fenced for it.
+	_, _, err := c.cursorsInUse(ctx)
+	return err
 }
 
 // maxPasses is how often both sides are compared. The first pass copies what differs, and the second finds
@@ -248,17 +250,34 @@ func (c *copying) finish(ctx context.Context) (Report, error) {
 		if different > 0 {
 			continue
 		}
-		present, err := c.target.Load(ctx, nil)
-		if err != nil {
-			return Report{}, err
-		}
-		if c.state.End, err = c.target.Latest(ctx); err != nil {
-			return Report{}, err
-		}
-		c.state.Done, c.state.Report = present.Now, report
-		return report, c.commit(ctx, c.withState(dibs.Group{}))
+		return report, c.complete(ctx, report)
 	}
 	return Report{}, fmt.Errorf("%w after %d attempts, in %s: %w", ErrDiffers, maxPasses, c.difference, ErrInUse)
+}
+
+// complete marks both sides. The source is first: before the target takes a change, the source says that
+// its fence must stay, whatever happens to the target.
+func (c *copying) complete(ctx context.Context, report Report) error {
+	fence, err := c.fence(ctx)
+	if err == nil && (fence.Place == "" || fence.Copy != c.state.ID) {
+		err = ErrGivenUp
+	}
+	if err != nil {
+		return err
+	}
+	fence.Finished = true
+	if err := c.raise(ctx, fence); err != nil {
+		return err
+	}
+	present, err := c.target.Load(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if c.state.End, err = c.target.Latest(ctx); err != nil {
+		return err
+	}
+	c.state.Done, c.state.Report = present.Now, report
+	return c.commit(ctx, c.withState(dibs.Group{}))
 }
 
 func (c *copying) tell(step Step, done int) {
@@ -268,18 +287,34 @@ func (c *copying) tell(step Step, done int) {
 }
 
 // Abandon gives up a copy: the source takes commits again. It is refused once the copy is
-// finished, since both sides could then change on their own.
+// finished, since both sides could then change on their own. The target is that of the copy; nil if it
+// is lost.
 func Abandon(ctx context.Context, source, target dibs.Store, o Options) error {
-	var s state
-	if err := s.load(ctx, target); err != nil {
-		return err
+	c := &copying{Options: o, source: source, target: target}
+	if target != nil {
+		if err := c.state.load(ctx, target); err != nil {
+			return err
+		}
 	}
-	if s.Done != 0 {
+	fence, err := c.fence(ctx)
+	fenced := fence.Place != ""
+	switch {
+	case fence.Finished:
 		return ErrDone
-	}
-	c := &copying{Options: o, source: source}
-	if fenced, err := c.isFenced(ctx); err != nil || !fenced {
+	case target != nil && (c.state.rev == 0 || c.state.From != o.From || fenced && fence.Copy != c.state.ID):
+		return ErrNotTarget
+	case c.state.Done != 0: // by a version that did not tell the source
+		return ErrDone
+	case err != nil || !fenced:
 		return err
+	case target == nil && fence.Copy == "":
+		return fmt.Errorf("%w: an earlier version of Dibs has fenced it, so only the target says whether the copy is finished", ErrNotTarget)
+	}
+	if target != nil {
+		// A copier that still runs cannot finish from here on.
+		if err := c.commit(ctx, c.withState(dibs.Group{})); err != nil {
+			return err
+		}
 	}
 	return source.(record.Fencer).Unfence(ctx)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/copier"
+	"github.com/calldibs/dibs/internal/record"
+	"github.com/calldibs/dibs/memstore"
 )
 
 func (r *rig) claim(values ...string) {
@@ -69,6 +71,110 @@ func TestAbandon(t *testing.T) {
 	}
 	if report, err := r.copy(new(life)); err != nil || !report.Earlier || report.Names == 0 {
 		t.Errorf("a second copy: %+v, %v", report, err)
+	}
+}
+
+// fencedRig returns a rig whose copy has fenced the source, and was killed before it was finished.
+func fencedRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t, "memory", "memory")
+	r.claim("a")
+	for dies := int64(1); ; dies++ {
+		if _, err := r.copy(&life{dies: dies}); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if len(must(r.source.Load(t.Context(), []dibs.Ref{record.FenceRef}))(t).Records) > 0 {
+			return r
+		}
+	}
+}
+
+// takesChanges reports whether a registry gives out a name.
+func takesChanges(t *testing.T, registry *dibs.Registry) bool {
+	t.Helper()
+	_, err := registry.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "new", Entity: dibs.Entity{Type: "user", ID: "new"}})
+	if err != nil && !errors.Is(err, dibs.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// Whatever target is named, the source never takes changes beside a finished copy, and no second copy of
+// it is finished.
+func TestOneOwner(t *testing.T) {
+	t.Parallel()
+	strangers := map[string]func(t *testing.T) dibs.Store{
+		"an empty store":       func(*testing.T) dibs.Store { return memstore.New(memstore.Config{}) },
+		"another registry":     func(t *testing.T) dibs.Store { return fencedRig(t).source },
+		"another copy":         func(t *testing.T) dibs.Store { return fencedRig(t).target },
+		"a store that is lost": func(*testing.T) dibs.Store { return nil },
+	}
+	for name, stranger := range strangers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, other := fencedRig(t), stranger(t)
+			switch err := copier.Abandon(t.Context(), r.source, other, options); {
+			case other == nil && err != nil:
+				t.Errorf("an unfinished copy is not given up: %v", err)
+			case other != nil && !errors.Is(err, copier.ErrNotTarget):
+				t.Errorf("an unfinished copy: %v, want %v", err, copier.ErrNotTarget)
+			}
+			if _, err := r.copy(new(life)); err != nil {
+				t.Fatal(err)
+			}
+			if err := copier.Abandon(t.Context(), r.source, other, options); !errors.Is(err, copier.ErrDone) {
+				t.Errorf("a finished copy: %v, want %v", err, copier.ErrDone)
+			}
+			if takesChanges(t, r.registry) {
+				t.Error("the source gives out names beside its copy")
+			}
+		})
+	}
+	r := fencedRig(t)
+	if _, err := r.copy(new(life)); err != nil {
+		t.Fatal(err)
+	}
+	other := newRig(t, "memory", "memory")
+	other.claim("b")
+	if _, err := other.copy(new(life)); err != nil {
+		t.Fatal(err)
+	}
+	latest := must(r.source.Latest(t.Context()))(t)
+	if cursor, err := copier.Translate(t.Context(), r.source, other.target, latest); !errors.Is(err, copier.ErrNotTarget) {
+		t.Errorf("a cursor is translated into %q, of the copy of another source: %v", cursor, err)
+	}
+	second := memstore.New(memstore.Config{})
+	if _, err := copier.Run(t.Context(), r.source, second, options); !errors.Is(err, copier.ErrMoved) {
+		t.Errorf("a second copy: %v, want %v", err, copier.ErrMoved)
+	}
+	if found := must(second.Count(t.Context(), 0))(t); len(found.Names) > 0 {
+		t.Errorf("a refused copy has written %+v", found)
+	}
+}
+
+// A copier that goes on after its copy was given up does not finish it.
+func TestGivenUpMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", "memory")
+	r.claim("a")
+	given := false
+	o := options
+	o.Progress = func(step copier.Step, _ int) {
+		if step == copier.Draining && !given {
+			given = true
+			if err := copier.Abandon(t.Context(), r.source, r.target, options); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := copier.Run(t.Context(), r.source, r.target, o); err == nil || !given {
+		t.Errorf("the copy is finished; given up: %v", given)
+	}
+	if !takesChanges(t, r.registry) {
+		t.Error("the source takes no changes")
+	}
+	if from, err := copier.Unfinished(t.Context(), r.target); from == "" || err != nil {
+		t.Errorf("the target may be used: %q, %v", from, err)
 	}
 }
 
@@ -134,6 +240,44 @@ func TestCursors(t *testing.T) {
 				t.Errorf("behind the end there is %+v", events[0])
 			}
 		})
+	}
+}
+
+// A webhook that has lost its place, as after a load, is copied as one, and says so at the target.
+func TestLostCursor(t *testing.T) {
+	t.Parallel()
+	for _, engine := range []string{"memory", "sqlite"} {
+		r := newRig(t, engine, engine)
+		r.claim("a", "b")
+		for i, kind := range []dibs.Kind{"webhookstate", "webhookletter"} {
+			r.put(&dibs.Document{Kind: kind, ID: dibs.ID{byte(i + 1)}, Rev: 1, Label: "hook", Data: []byte(`{"cursor":"nowhere"}`)})
+		}
+		if _, err := r.copy(new(life)); err != nil {
+			t.Fatalf("%s: %v", engine, err)
+		}
+		for i, kind := range []dibs.Kind{"webhookstate", "webhookletter"} {
+			var position struct{ Cursor dibs.Cursor }
+			found := must(r.target.Load(t.Context(), []dibs.Ref{{Kind: kind, ID: dibs.ID{byte(i + 1)}}}))(t)
+			if err := json.Unmarshal(found.Records[0].(*dibs.Document).Data, &position); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.target.Events(t.Context(), dibs.EventQuery{After: position.Cursor, Limit: 1}); !errors.Is(err, dibs.ErrBadCursor) {
+				t.Errorf("%s: the %s has the cursor %q at the target: %v", engine, kind, position.Cursor, err)
+			}
+		}
+	}
+}
+
+// What cannot be copied shows while the source is in use, not behind the fence.
+func TestBadDocumentBeforeTheFence(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", "memory")
+	r.put(&dibs.Document{Kind: "webhookstate", ID: dibs.ID{1}, Rev: 1, Label: "hook", Data: []byte("no JSON")})
+	if _, err := r.copy(new(life)); err == nil {
+		t.Error("the copy is finished")
+	}
+	if !takesChanges(t, r.registry) {
+		t.Error("the source is fenced")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/snapshot"
+	"github.com/calldibs/dibs/internal/webhook"
 )
 
 // maxUnequal bounds the names whose history is copied again. Events are deleted and erased with
@@ -17,13 +18,16 @@ const maxUnequal = 10_000
 // the source in their order. Where details were erased in the source, it erases them in the target;
 // where events were deleted, or are missing, it copies the history of the name again.
 func (c *copying) compareEvents(ctx context.Context) (n eventCounts, err error) {
-	wanted, err := c.cursorsInUse(ctx)
+	wanted, lost, err := c.cursorsInUse(ctx)
 	if err != nil {
 		return n, err
 	}
 	w := &walk{
 		wanted: wanted, cursors: make(map[dibs.Cursor]dibs.Cursor),
 		rewrites: make(map[dibs.Ref]bool), redacts: make(map[dibs.Ref][]dibs.Event),
+	}
+	for _, cursor := range lost {
+		w.cursors[cursor] = webhook.LostCursor
 	}
 	if err := c.views(ctx, func(source, target snapshot.View) error {
 		return w.run(source.Events(ctx, ""), target.Events(ctx, ""), func() { c.tell(Comparing, w.events) })

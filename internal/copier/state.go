@@ -19,6 +19,7 @@ var stateRef = dibs.Ref{Kind: snapshot.KindCopy, ID: dibs.ID{'c', 'o', 'p', 'y'}
 // state is the document.
 type state struct {
 	From   string       `json:"from"`
+	ID     string       `json:"id,omitempty"`     // of the copy, which the fence of the source has too
 	Cursor dibs.Cursor  `json:"cursor,omitempty"` // of the source: all events up to it are copied
 	Done   dibs.Instant `json:"done,omitzero"`    // when the copy was complete
 	End    dibs.Cursor  `json:"end,omitempty"`    // of the target, then

@@ -1,7 +1,9 @@
 package copier
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/calldibs/dibs"
@@ -10,17 +12,18 @@ import (
 )
 
 // cursorsInUse returns the cursors in documents of the source, by the cursor of the event after
-// them. A cursor is opaque, but the engine tells the event after it.
-func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Cursor, error) {
+// them, and those that are not of its feed. A cursor is opaque, but the engine tells the event after it.
+func (c *copying) cursorsInUse(ctx context.Context) (wanted map[dibs.Cursor][]dibs.Cursor, lost []dibs.Cursor, err error) {
 	view, err := snapshot.Take(ctx, c.source)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = view.Close() }()
-	wanted, seen := make(map[dibs.Cursor][]dibs.Cursor), make(map[dibs.Cursor]bool)
+	wanted = make(map[dibs.Cursor][]dibs.Cursor)
+	seen := make(map[dibs.Cursor]bool)
 	for r, err := range view.Records(ctx, snapshot.Documents) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, err := webhook.WithCursors(r.(*dibs.Document), webhook.EachCursor(func(cursor dibs.Cursor) (dibs.Cursor, error) {
 			if seen[cursor] {
@@ -28,13 +31,17 @@ func (c *copying) cursorsInUse(ctx context.Context) (map[dibs.Cursor][]dibs.Curs
 			}
 			seen[cursor] = true
 			next, err := nextCursor(ctx, c.source, cursor)
+			if errors.Is(err, dibs.ErrBadCursor) {
+				lost = append(lost, cursor)
+				return cursor, nil
+			}
 			wanted[next] = append(wanted[next], cursor)
 			return cursor, err
 		})); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return wanted, nil
+	return wanted, lost, nil
 }
 
 // nextCursor returns the cursor of the first event after a cursor; empty at the end of the feed.
@@ -80,6 +87,9 @@ func Translate(ctx context.Context, source, target dibs.Store, cursor dibs.Curso
 	}
 	if s.Done == 0 {
 		return "", ErrUnfinished
+	}
+	if fence, err := fenceOf(ctx, source); err != nil || fence.Copy != s.ID {
+		return "", cmp.Or(err, ErrNotTarget)
 	}
 	following, err := source.Events(ctx, dibs.EventQuery{After: cursor, Limit: lookAhead})
 	if err != nil {

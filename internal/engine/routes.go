@@ -36,7 +36,8 @@ type Layout struct {
 	Move bool
 	// Incomplete opens also a store that is being filled from an archive.
 	Incomplete bool
-	// Damaged opens also a damaged file, but only to look at it; see [sqlitestore.Config].
+	// Damaged opens also a damaged file. Any file is opened only to look at it, and is left as it was
+	// found, with its WAL; see [sqlitestore.Config].
 	Damaged bool
 	// Fill, if set, is for an import into Store. If that is a new SQLite file, it appears when the
 	// store closes, and only after a call of publish; see [sqlitestore.Create]. Without routes only.
@@ -99,21 +100,27 @@ func OpenLayout(ctx context.Context, layout Layout) (dibs.Store, error) {
 // open opens one of the stores.
 func (l Layout) open(ctx context.Context, address string) (dibs.Store, error) {
 	if l.Fill != nil && len(l.Routes) == 0 {
-		if store, err := create(ctx, address); err == nil {
+		store, err := create(ctx, address)
+		if err == nil {
 			l.Fill(store.Publish)
 			return store, nil
 		}
+		if errors.Is(err, sqlitestore.ErrOldWAL) {
+			return nil, err
+		} // else Open says what is wrong, or nothing is
 	}
-	store, err := openWhole(ctx, address)
 	path, isFile := strings.CutPrefix(address, "sqlite:")
-	if !isFile || !l.ignores(err) {
-		return store, err
+	if !isFile || !l.Damaged {
+		return openWhole(ctx, address)
 	}
-	damaged, failed := sqlitestore.Open(ctx, path, sqlitestore.Config{Inspect: true})
-	if failed != nil {
-		return nil, err
+	store, err := sqlitestore.Open(ctx, path, sqlitestore.Config{Inspect: true})
+	if err != nil {
+		return openWhole(ctx, address) // a file of an earlier version is migrated first
 	}
-	return damaged, nil
+	if err := mustBeWhole(ctx, address, store); err != nil && !l.ignores(err) {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
 }
 
 // ignores reports whether an error only says that a file is damaged, and that is no reason not to open it.
@@ -128,14 +135,18 @@ func openWhole(ctx context.Context, address string) (dibs.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := mustBeWhole(ctx, address, store); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+func mustBeWhole(ctx context.Context, address string, store dibs.Store) error {
 	from, err := copier.Unfinished(ctx, store)
 	if err == nil && from != "" {
 		err = fmt.Errorf("%s is an unfinished copy of %s: run dibs copy again until it succeeds", Redacted(address), from)
 	}
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return store, nil
+	return err
 }
 
 // ErrIncomplete is the error for a store that has a part of an archive.

@@ -3,7 +3,10 @@ package engine_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/calldibs/dibs"
@@ -55,5 +58,80 @@ func TestDamagedLayout(t *testing.T) {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// killed copies the files of an open store, as a killed process leaves them, and returns the new path.
+func killed(t *testing.T) string {
+	t.Helper()
+	from, to := filepath.Join(t.TempDir(), "names.db"), filepath.Join(t.TempDir(), "names.db")
+	store, err := engine.Open(t.Context(), "sqlite:"+from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := embedded.Open(store, dibs.Config{SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = registry.Close() }()
+	if _, err := registry.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "old", Entity: dibs.Entity{Type: "user", ID: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		content, err := os.ReadFile(from + suffix)
+		if err == nil {
+			err = os.WriteFile(to+suffix, content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// A check leaves file and WAL as it found them, whether it will find damage or not.
+func TestCheckLeavesTheWAL(t *testing.T) {
+	t.Parallel()
+	path := killed(t)
+	content := func() (all []string) {
+		for _, suffix := range []string{"", "-wal"} {
+			file, err := os.ReadFile(path + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(file))
+		}
+		return all
+	}
+	before := content()
+	store, err := engine.OpenLayout(t.Context(), engine.Layout{Store: "sqlite:" + path, Keep: true, Damaged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := store.Load(t.Context(), []dibs.Ref{{Kind: dibs.KindName, ID: dibs.NameID("slug", "old")}})
+	if err != nil || len(found.Records) != 1 {
+		t.Errorf("the last commit before the kill: %v, %v", found.Records, err)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	if after := content(); !slices.Equal(after, before) {
+		t.Error("the files have changed")
+	}
+}
+
+// An import is not begun beside the log of an earlier file, which would be written over it.
+func TestFillBesideAnOldLog(t *testing.T) {
+	t.Parallel()
+	path := killed(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	fill := engine.Layout{Store: "sqlite:" + path, Keep: true, Fill: func(func()) {}}
+	if _, err := engine.OpenLayout(t.Context(), fill); !errors.Is(err, sqlitestore.ErrOldWAL) || !strings.Contains(err.Error(), path+"-wal") {
+		t.Errorf("it is begun: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file was created: %v", err)
 	}
 }

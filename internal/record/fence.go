@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,16 +16,47 @@ type Fencer interface {
 	// Fence makes every later Commit fail with [Moved], whichever process or caller's transaction
 	// makes it. Commits in progress end first, or never happen: once Fence has returned, records
 	// and events no longer change. Reads go on. The fence is a document of [KindFence] with the
-	// place as its data. Fencing again changes the place.
+	// place as its data, which may be the text of a [Fence]. Fencing again changes the place.
 	Fence(ctx context.Context, place string) error
 	// Unfence allows commits again.
 	Unfence(ctx context.Context) error
 }
 
+// Fence is what the fence of a copied registry says.
+type Fence struct {
+	Place string // where the registry is now
+	Copy  string // the id of the copy that has fenced it; empty if it is not known
+	// Finished says that the copy may have given out names: the fence must stay for ever.
+	Finished bool
+}
+
+const (
+	fenceSeparator = "\x00" // which no place has
+	fenceFinished  = "finished"
+)
+
+// String returns the text of a fence, for [Fencer.Fence].
+func (f Fence) String() string {
+	text := f.Place + fenceSeparator + f.Copy
+	if f.Finished {
+		text += fenceSeparator + fenceFinished
+	}
+	return text
+}
+
+// ParseFence returns the fence with a text.
+func ParseFence(text string) (f Fence) {
+	f.Place, text, _ = strings.Cut(text, fenceSeparator)
+	var last string
+	f.Copy, last, _ = strings.Cut(text, fenceSeparator)
+	f.Finished = last == fenceFinished
+	return f
+}
+
 // Moved returns the error for a registry that takes no more commits, because it has moved to
 // another place; see [Fencer].
 func Moved(place string) *dibs.Error {
-	cause := "this registry has moved to " + place
+	cause := "this registry has moved to " + ParseFence(place).Place
 	return &dibs.Error{Code: dibs.CodeUnavailable, Message: cause + ": nothing happened; use it there", Cause: dibs.Cause(cause)}
 }
 
@@ -36,7 +68,7 @@ func NewFence(place string) *dibs.Document {
 	return &dibs.Document{Kind: FenceRef.Kind, ID: FenceRef.ID, Rev: 1, Label: "fence", Data: []byte(place)}
 }
 
-// Place returns the place of a fence; empty if the record is none.
+// Place returns the place of a fence, as it was given to [Fencer.Fence]; empty if the record is none.
 func Place(fence dibs.Record) string {
 	if d, ok := fence.(*dibs.Document); ok && d.Ref() == FenceRef {
 		return string(d.Data)

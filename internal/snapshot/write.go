@@ -53,8 +53,9 @@ func refOf(kind dibs.Kind) dibs.Ref {
 // progress is the content of that document.
 type progress struct {
 	rev    uint64
-	Source string `json:"source"` // what is written
-	Items  int    `json:"items"`  // how many of its items the store has
+	Source string `json:"source"`         // what is written
+	Items  int    `json:"items"`          // how many of its items the store has
+	Done   bool   `json:"done,omitempty"` // all parts have all items, and the documents are deleted next
 }
 
 // Writer puts records and events into an empty store, each item once and in order: first all records,
@@ -78,37 +79,47 @@ func NewWriter(ctx context.Context, store dibs.Store, source string, end dibs.Cu
 	if p, ok := store.(dibs.Partitioned); ok {
 		parts, w.partOf = p.Parts(), p.PartOf
 	}
-	began := false
+	if len(parts) == 1 {
+		parts[0].Name = "" // there is no other
+	}
+	finishing := false
 	for _, p := range parts {
 		own := &partWriter{store: p.Store, limit: maxItems}
 		var err error
 		if own.stored, err = readProgress(ctx, p.Store); err != nil {
 			return nil, err
 		}
-		if began = began || own.stored.rev > 0; own.stored.rev > 0 && own.stored.Source != source {
+		if own.stored.rev > 0 && own.stored.Source != source {
 			return nil, fmt.Errorf("%w: go on with that, or choose an empty target", ErrOtherSource)
 		}
+		finishing = finishing || own.stored.Done
 		w.parts = append(w.parts, own)
 	}
+	return w, w.begin(ctx, parts, finishing, end)
+}
+
+// begin begins in the parts that are new. It changes nothing unless all of them are empty. If the last
+// writer was finishing, the parts without progress are complete.
+func (w *Writer) begin(ctx context.Context, parts []dibs.Part, finishing bool, end dibs.Cursor) error {
+	var begin []*partWriter
 	for i, own := range w.parts {
-		if own.stored.rev > 0 {
-			continue
-		}
-		if len(parts) == 1 {
-			parts[i].Name = "" // there is no other
-		}
-		err := checkEmpty(ctx, parts[i])
 		switch {
-		case err == nil:
-			err = own.begin(ctx, source, end)
-		case began && errors.Is(err, ErrNotEmpty):
-			own.stored.Items, err = math.MaxInt, nil // the last writer had finished it, and not yet the others
-		}
-		if err != nil {
-			return nil, err
+		case own.stored.rev > 0:
+		case finishing:
+			own.stored.Items = math.MaxInt
+		default:
+			if err := CheckEmpty(ctx, parts[i]); err != nil {
+				return err
+			}
+			begin = append(begin, own)
 		}
 	}
-	return w, nil
+	for _, own := range begin {
+		if err := own.begin(ctx, w.source, end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stored returns how many items the store had when the writer began: the first ones need not be read
@@ -161,6 +172,16 @@ func (w *Writer) Finish(ctx context.Context) error {
 		return err
 	}
 	for _, p := range w.parts {
+		if p.stored.rev == 0 || p.stored.Done {
+			continue
+		}
+		next := p.stored
+		next.Done = true
+		if _, err := p.commit(ctx, dibs.Group{}, next); err != nil {
+			return err
+		}
+	}
+	for _, p := range w.parts {
 		if p.stored.rev == 0 {
 			continue // it is finished already
 		}
@@ -198,7 +219,6 @@ type partWriter struct {
 
 // begin stores that the writer has begun.
 func (p *partWriter) begin(ctx context.Context, source string, end dibs.Cursor) error {
-	p.stored.Source = source
 	var g dibs.Group
 	if r, ok := p.store.(Renumberer); ok && end != "" {
 		start, err := r.StartAfter(ctx, end)
@@ -209,7 +229,7 @@ func (p *partWriter) begin(ctx context.Context, source string, end dibs.Cursor) 
 			add(&g, &dibs.Document{Kind: KindStart, ID: StartRef.ID, Rev: 1, Label: string(KindStart), Data: []byte(start)}, 0)
 		}
 	}
-	_, err := p.commit(ctx, g, 0)
+	_, err := p.commit(ctx, g, progress{Source: source})
 	return err
 }
 
@@ -231,7 +251,9 @@ func (p *partWriter) flush(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch outcome, err := p.commit(ctx, group, some[len(some)-1].number); {
+		next := p.stored
+		next.Items = some[len(some)-1].number
+		switch outcome, err := p.commit(ctx, group, next); {
 		case err != nil:
 			return err
 		case outcome == dibs.TooLarge && len(some) == 1:
@@ -289,10 +311,9 @@ func add(g *dibs.Group, record dibs.Record, read uint64) {
 // attempts is how often a commit is tried that the engine does not answer.
 const attempts = 20
 
-// commit commits a group with the new progress: up to and with the item of a number.
-func (p *partWriter) commit(ctx context.Context, group dibs.Group, number int) (dibs.Outcome, error) {
-	next := p.stored
-	next.Items, next.rev = number, p.stored.rev+1
+// commit commits a group with the next progress.
+func (p *partWriter) commit(ctx context.Context, group dibs.Group, next progress) (dibs.Outcome, error) {
+	next.rev = p.stored.rev + 1
 	group.Reads = append(group.Reads, dibs.Read{Ref: ProgressRef, Rev: p.stored.rev})
 	group.Writes = append(group.Writes, dibs.Write{Record: next.document()})
 	return p.try(ctx, group, &next)
@@ -349,8 +370,9 @@ func IsLoading(ctx context.Context, store dibs.Store) (bool, error) {
 	return p.rev > 0, err
 }
 
-// checkEmpty returns ErrNotEmpty if a part has a record or an event.
-func checkEmpty(ctx context.Context, part dibs.Part) error {
+// CheckEmpty returns ErrNotEmpty if a part has a record or an event, or is being filled. What a server
+// leaves in every store that it has looked at does not count.
+func CheckEmpty(ctx context.Context, part dibs.Part) error {
 	view, err := Take(ctx, part.Store)
 	if err != nil {
 		return err
@@ -365,7 +387,7 @@ func checkEmpty(ctx context.Context, part dibs.Part) error {
 			if err != nil {
 				return err
 			}
-			if !IsLocal(record) {
+			if kind := record.Ref().Kind; !IsLocal(record) || kind == KindProgress || kind == KindCopy {
 				return fmt.Errorf("%w%s: it has %s", ErrNotEmpty, where, describe(record))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/calldibs/dibs/embedded"
 	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/memstore"
+	"github.com/calldibs/dibs/routestore"
 )
 
 // populated returns a store with some names, entities, documents and events.
@@ -144,5 +145,101 @@ func TestWriterRefuses(t *testing.T) {
 	}
 	if _, err := snapshot.NewWriter(t.Context(), target, "another", ""); !errors.Is(err, snapshot.ErrOtherSource) {
 		t.Errorf("a target with a part of something else: %v", err)
+	}
+}
+
+// twoParts returns a store of two parts: one for everything, and one for the scope acme.
+func twoParts(t *testing.T, everything, acme dibs.Store) dibs.Store {
+	t.Helper()
+	store, err := routestore.Open(t.Context(), routestore.Config{Routes: []routestore.Route{
+		{Name: "default", Scopes: []string{routestore.Everything}, Store: everything}, {Name: "acme", Scopes: []string{"acme"}, Store: acme},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// If one part of a target has something, no part is changed, at the first attempt and at the second.
+func TestWriterRefusesEveryPart(t *testing.T) {
+	t.Parallel()
+	for _, used := range []int{0, 1} {
+		parts := []*memstore.Store{memstore.New(memstore.Config{}), memstore.New(memstore.Config{})}
+		store := twoParts(t, parts[0], parts[1])
+		registry, err := embedded.Open(store, dibs.Config{SweepEvery: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespace := []string{"slug", "acme.slug"}[used]
+		if _, err := registry.Claim(t.Context(), dibs.Claim{Namespace: namespace, Value: "ann", Entity: dibs.Entity{Type: "user", ID: "1"}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := snapshot.NewWriter(t.Context(), store, "test", "7"); !errors.Is(err, snapshot.ErrNotEmpty) {
+				t.Errorf("part %d has a name: %v, want %v", used, err, snapshot.ErrNotEmpty)
+			}
+			for i, part := range parts {
+				if loading, err := snapshot.IsLoading(t.Context(), part); loading || err != nil {
+					t.Errorf("part %d has a name: part %d is marked as incomplete: %v", used, i, err)
+				}
+			}
+		}
+	}
+}
+
+// mortal is the user of several stores, who dies before one of the commits.
+type mortal struct {
+	commits int // that it may make
+	die     context.CancelFunc
+}
+
+type mortalStore struct {
+	*memstore.Store
+	user *mortal
+}
+
+func (m mortalStore) Commit(ctx context.Context, groups []dibs.Group) ([]dibs.Outcome, error) {
+	if m.user.commits == 0 {
+		m.user.die()
+		return nil, ctx.Err()
+	}
+	m.user.commits--
+	return m.Store.Commit(ctx, groups)
+}
+
+// A writer into several parts that dies at any commit, also while it finishes one part after another, is
+// finished by the next one.
+func TestWriterFinishesEveryPart(t *testing.T) {
+	t.Parallel()
+	view, err := snapshot.Take(t.Context(), populated(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contentOf(t, view)
+	for commits, died := 0, true; died; commits++ {
+		ctx, die := context.WithCancel(t.Context())
+		user := &mortal{commits: 100, die: die}
+		parts := []mortalStore{{memstore.New(memstore.Config{}), user}, {memstore.New(memstore.Config{}), user}}
+		store := twoParts(t, parts[0], parts[1])
+		user.commits = commits
+		err := fill(ctx, view, store, -1)
+		if died = errors.Is(err, context.Canceled); err != nil && !died {
+			t.Fatal(err)
+		}
+		if user.commits = 100; died {
+			err = fill(t.Context(), view, store, -1)
+		}
+		if err != nil {
+			t.Fatalf("after %d commits: %v", commits, err)
+		}
+		if got := content(t, store); got != want {
+			t.Fatalf("after %d commits:\n%s\nwant\n%s", commits, got, want)
+		}
+		for i, part := range parts {
+			if loading, err := snapshot.IsLoading(t.Context(), part); loading || err != nil {
+				t.Fatalf("after %d commits: part %d is loading: %v", commits, i, err)
+			}
+		}
+		die()
 	}
 }

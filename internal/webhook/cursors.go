@@ -7,6 +7,10 @@ import (
 	"github.com/calldibs/dibs"
 )
 
+// LostCursor is not a cursor of any store. A webhook whose cursor was not one of its feed gets it when the
+// registry moves: it says that it has lost its place, instead of skipping events.
+const LostCursor dibs.Cursor = "lost"
+
 // Translate changes cursors for another feed: of an event, the cursors just before and just behind it;
 // of a position, which has no after, the cursor.
 type Translate func(after, cursor *dibs.Cursor) error
