@@ -88,7 +88,7 @@ func (sv *service) checkKeys(ctx context.Context) error {
 	}
 	return usage("no API key yet, and %s: make a key first,\n"+
 		"  dibs keys create admin --may all --in '*' --store %s\n"+
-		"or %s", why, engine.Redacted(sv.config.Store), instead)
+		"or %s", why, shellWord(engine.Redacted(sv.config.Store)), instead)
 }
 
 // keyless reports whether requests from this machine need no key while there is no way to sign

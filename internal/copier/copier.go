@@ -11,9 +11,11 @@
 package copier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -23,9 +25,12 @@ import (
 
 // Options are the settings of a copy.
 type Options struct {
-	// From names the source. A copy goes on only with the same name.
-	From string
-	// Place is what the source tells its callers once it is fenced: where the registry is now.
+	// From and To name the source and the target, for operators. A copy goes on only with the same
+	// names.
+	From, To string
+	// Place is what the source tells its callers once it is fenced: where the registry is now. Empty
+	// means "another store", since callers need not know the address of a database. A copy goes on
+	// only with the same place.
 	Place string
 	// NoFence stops before the fence: the source goes on, and a later run finishes the copy.
 	NoFence bool
@@ -121,7 +126,7 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		}
 		c.tell(Fencing, 0)
 		began = time.Now()
-		if err := c.source.(record.Fencer).Fence(ctx, c.Place); err != nil {
+		if err := c.source.(record.Fencer).Fence(ctx, c.fence()); err != nil {
 			return Report{}, err
 		}
 	}
@@ -195,10 +200,29 @@ func requireEmpty(ctx context.Context, target dibs.Store) error {
 // isFenced reports whether an earlier run has fenced the source.
 func (c *copying) isFenced(ctx context.Context) (bool, error) {
 	place, err := placeOf(ctx, c.source)
-	if err == nil && place != "" && place != c.Place {
-		err = fmt.Errorf("%w: %s", ErrMoved, place)
+	told, to, _ := strings.Cut(place, "\n")
+	ours := place == c.fence() || place == c.Place // earlier versions wrote no second line
+	switch {
+	case err != nil || place == "" || ours:
+	case to == c.To:
+		err = fmt.Errorf("%w: use the same --place again: %s", ErrMoved, told)
+	default:
+		err = fmt.Errorf("%w: %s", ErrMoved, cmp.Or(to, told))
 	}
 	return place != "", err
+}
+
+// fence returns the place of the fence: a line for callers, and one for operators.
+func (c *copying) fence() string { return c.Told() + "\n" + c.To }
+
+// Told returns what callers of the source are told: where the registry is now.
+func (o Options) Told() string { return cmp.Or(o.Place, "another store") }
+
+// MovedTo returns where the registry of a store is now, for operators; empty if it has not moved.
+func MovedTo(ctx context.Context, store dibs.Store) (string, error) {
+	place, err := placeOf(ctx, store)
+	told, to, _ := strings.Cut(place, "\n")
+	return cmp.Or(to, told), err
 }
 
 // placeOf returns the place of a store's fence; empty if it has none.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"strings"
 
 	"github.com/calldibs/dibs"
 )
@@ -15,16 +16,18 @@ type Fencer interface {
 	// Fence makes every later Commit fail with [Moved], whichever process or caller's transaction
 	// makes it. Commits in progress end first, or never happen: once Fence has returned, records
 	// and events no longer change. Reads go on. The fence is a document of [KindFence] with the
-	// place as its data. Fencing again changes the place.
+	// place as its data. Fencing again changes the place. Callers are told the first line of the
+	// place; other lines are for operators.
 	Fence(ctx context.Context, place string) error
 	// Unfence allows commits again.
 	Unfence(ctx context.Context) error
 }
 
 // Moved returns the error for a registry that takes no more commits, because it has moved to
-// another place; see [Fencer].
+// another place; see [Fencer]. It has only the first line of the place: callers see it.
 func Moved(place string) *dibs.Error {
-	cause := "this registry has moved to " + place
+	told, _, _ := strings.Cut(place, "\n")
+	cause := "this registry has moved to " + told
 	return &dibs.Error{Code: dibs.CodeUnavailable, Message: cause + ": nothing happened; use it there", Cause: dibs.Cause(cause)}
 }
 
