@@ -110,7 +110,9 @@ func TestImportMany(t *testing.T) {
 // anywhere are grants of a caller of a server, with all rights.
 type anywhere struct{}
 
-func (anywhere) RightsIn(string) dibs.Rights     { return dibs.Operate | dibs.ActForOthers | dibs.OverrideReserved }
+func (anywhere) RightsIn(string) dibs.Rights {
+	return dibs.Operate | dibs.ActForOthers | dibs.OverrideReserved
+}
 func (anywhere) Allow(dibs.Command, string) bool { return true }
 
 // An operator with the store learns which name a row looks like; a caller does not, by any command.
