@@ -182,7 +182,7 @@ func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
 		sv.log.Warn(core.KeptRules, "namespaces", strings.Join(kept, " "))
 	}
 	err = sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
-	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {
+	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok && !other.Final() {
 		first := other.Namespaces[0].Namespace
 		return fmt.Errorf("%w: run \"dibs recanonicalize %s\" with this configuration, see docs/operations.md", err, first)
 	}
