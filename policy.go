@@ -103,6 +103,17 @@ func (e *OtherRulesError) Error() string {
 	if more := len(e.Namespaces) + e.More - shown; more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)
 	}
-	b.WriteString("; restore the rules on record, or change each namespace with Recanonicalize first")
+	if e.Final() {
+		b.WriteString("; restore blind and its keys as they were: a namespace can neither become blind nor stop being blind")
+	} else {
+		b.WriteString("; restore the rules on record, or change each namespace with Recanonicalize first")
+	}
 	return b.String()
+}
+
+// Final reports whether the first namespace would become blind, or stop being blind, which
+// [Registry.Recanonicalize] always refuses.
+func (e *OtherRulesError) Final() bool {
+	const blind = " blind"
+	return len(e.Namespaces) > 0 && strings.HasSuffix(e.Namespaces[0].OnRecord, blind) != strings.HasSuffix(e.Namespaces[0].Policy, blind)
 }

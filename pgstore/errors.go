@@ -75,6 +75,17 @@ func unavailable(err error) error {
 	return dibs.Unavailable(withHint(err)).Because(causeOf(err))
 }
 
+// connectError classifies an error of the first connection. A login or a database that is refused is
+// a mistake in the address, which does not go away by itself.
+func connectError(err error) error {
+	if code := codeOf(err); code != pgerrcode.InvalidCatalogName && !pgerrcode.IsInvalidAuthorizationSpecification(code) {
+		return unavailable(err)
+	}
+	refused := dibs.Unavailable(err)
+	refused.Message = "check the role, its password and the database in the address"
+	return refused.Because(causeOf(err))
+}
+
 var errPooled = errors.New("a pooler seems to assign sessions to transactions: set TransactionPooling, or add dibs_pooling=transaction to the address of the store")
 
 // withHint explains an error about prepared statements, which stay in their session.

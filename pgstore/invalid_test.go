@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -79,5 +80,21 @@ func TestNoGuessAcrossAFailover(t *testing.T) {
 	}
 	if _, err := bob.Confirm(t.Context(), dibs.Confirm{ID: held.ID, Token: held.Token, Entity: user("bob")}); err != nil {
 		t.Errorf("the present holder: %v", err)
+	}
+}
+
+// A role or a database that does not exist is a mistake: trying again later does not help.
+func TestOpenWithAMistakenAddress(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Shared(t)
+	for _, dsn := range []string{cluster.DSN("nosuch"), withParam(t, cluster.DSN("postgres"), "user", "nosuch")} {
+		store, err := pgstore.Open(t.Context(), dsn, pgstore.Config{})
+		if err == nil {
+			_ = store.Close()
+			t.Fatal("it was opened")
+		}
+		if text := err.Error(); strings.Contains(text, "later") || !strings.Contains(text, "nosuch") || !strings.Contains(text, "check the role") || !errors.Is(err, dibs.ErrUnavailable) {
+			t.Error(text)
+		}
 	}
 }

@@ -55,7 +55,7 @@ func Migrate(ctx context.Context, dsn string, cfg Config) error {
 func onSchema(ctx context.Context, config *pgx.ConnConfig, schema string, do func(context.Context, *pgx.Conn, string) error) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return fmt.Errorf("pgstore: cannot connect: %w", unavailable(err))
+		return fmt.Errorf("pgstore: cannot connect: %w", connectError(err))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if encoding := conn.PgConn().ParameterStatus("server_encoding"); encoding != "UTF8" {

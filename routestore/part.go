@@ -327,6 +327,7 @@ func (l *lease) renew(ctx context.Context) error {
 func (l *lease) keep(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
+	var failed error
 	for last := ""; ; {
 		select {
 		case <-ctx.Done():
@@ -340,11 +341,11 @@ func (l *lease) keep(ctx context.Context, log *slog.Logger) {
 		switch {
 		case state == last || ctx.Err() != nil || errors.Is(err, dibs.ErrClosed):
 		case err == nil:
-			log.Info("routestore: the store is available again")
+			log.Info("the store answers again about its routes", "before", failed)
 		default:
-			log.Warn("routestore: the store is not available", "error", err)
+			log.Warn("the store does not answer about its routes", "error", err)
 		}
-		last = state
+		last, failed = state, err
 	}
 }
 

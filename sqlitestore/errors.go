@@ -58,12 +58,32 @@ func unavailable(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		return dibs.Unavailable(err).Because(dibs.CauseDamaged)
 	}
-	return dibs.Unavailable(err).Because(causes[primaryCode(err)])
+	if isFull(err) {
+		return dibs.Unavailable(errFull).Because(dibs.CauseDiskFull)
+	}
+	return dibs.Unavailable(err).Because(causeOf(err))
 }
+
+// causeOf returns the cause of an error; empty if it is not known.
+func causeOf(err error) dibs.Cause {
+	if isFull(err) {
+		return dibs.CauseDiskFull
+	}
+	return causes[primaryCode(err)]
+}
+
+// isFull reports whether the disk is full. Then the file of shared memory cannot grow either, which
+// SQLite reports as an I/O error.
+func isFull(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+}
+
+// errFull replaces the text of an error for which [isFull] holds, which may be that of a broken disk.
+var errFull = errors.New("the disk of the SQLite file is full")
 
 // causes are the causes of errors by their primary code. Other errors have none.
 var causes = map[int]dibs.Cause{
-	sqlite3.SQLITE_FULL:     dibs.CauseDiskFull,
 	sqlite3.SQLITE_IOERR:    dibs.CauseDiskFails,
 	sqlite3.SQLITE_READONLY: dibs.CauseReadOnly,
 	sqlite3.SQLITE_PERM:     dibs.CauseReadOnly,
@@ -86,7 +106,7 @@ func commitError(err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CONSTRAINT:
 		return unavailable(err)
 	}
-	return dibs.OutcomeUnknown(err).Because(causes[primaryCode(err)])
+	return dibs.OutcomeUnknown(err).Because(causeOf(err))
 }
 
 // errTxOver is returned after SQLite has rolled the transaction back by itself.
@@ -109,6 +129,9 @@ func errCannotOpen(path string, err error) error {
 
 // openError adds the path and what to do to an error of Open.
 func openError(path string, err error) error {
+	if isFull(err) {
+		return fmt.Errorf("sqlitestore: cannot open %q, not even to read: its disk is full: free some space there: %w", path, unavailable(err))
+	}
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %q", ErrNotDatabase, path)

@@ -28,6 +28,10 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	}
 	defer func() { _ = os.Remove(part.Name()) }()
 	err = s.copyInto(ctx, part)
+	if failed, ok := errors.AsType[*dibs.Error](err); ok && failed.Cause == dibs.CauseDiskFull {
+		err = fmt.Errorf("the disk of the store is full, not that of the backup: free some space there first: %w", err)
+		return errors.Join(err, part.Close())
+	}
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return fmt.Errorf("sqlitestore: cannot write the backup: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsimport"
-	"github.com/calldibs/dibs/internal/wire"
 )
 
 // runAgainst compares the registry with a source.
@@ -75,97 +74,10 @@ func (v *verifying) compare(ctx context.Context, registry *dibs.Registry) (*dibs
 	defer func() { _ = closeSource() }()
 	v.progress.begin(v.session, "comparing", size)
 	return dibsimport.Compare(ctx, registry, source, dibsimport.CompareOptions{
-		Mapping: v.source.options.Mapping, Found: v.differs, Pause: v.limiter(),
+		Mapping: v.source.options.Mapping, Pause: v.limiter(),
+		Found:    func(d dibsimport.Difference) error { return v.differs(ctx, registry, d) },
 		Progress: func(c *dibsimport.Comparison) { v.progress.show(c.Rows+c.Names, "rows and names", c) },
 	})
-}
-
-// sourceDifference is a difference for programs.
-type sourceDifference struct {
-	Kind      dibsimport.DifferenceKind `json:"kind"`
-	Where     string                    `json:"where,omitempty"` // in the source
-	Namespace string                    `json:"namespace"`
-	Value     string                    `json:"value"`
-	Entity    string                    `json:"entity,omitempty"` // by the source
-	Owner     string                    `json:"owner,omitempty"`  // by the registry
-	State     string                    `json:"state,omitempty"`  // by the registry
-	Text      string                    `json:"text"`
-	Problem   *wire.Problem             `json:"problem,omitempty"` // why it cannot be imported
-	Advice    string                    `json:"advice,omitempty"`
-}
-
-func differenceOf(d dibsimport.Difference) sourceDifference {
-	out := sourceDifference{
-		Kind: d.Kind, Where: d.Row.Where, Namespace: d.Row.Namespace, Value: d.Row.Value, State: string(d.Name.State), Text: d.String(),
-		Advice: adviceFor(d),
-	}
-	if d.Kind == dibsimport.Extra {
-		out.Namespace, out.Value = d.Name.Namespace, d.Name.Value
-	} else {
-		out.Entity = d.Row.Entity.String()
-	}
-	if !d.Name.Entity.IsZero() {
-		out.Owner = d.Name.Entity.String()
-	}
-	if d.Err != nil {
-		out.Problem = wire.ProblemOf(d.Err)
-	}
-	return out
-}
-
-// adviceFor returns the command that makes the registry agree with the source.
-func adviceFor(d dibsimport.Difference) string {
-	name := fmt.Sprintf("%s %s", d.Row.Namespace, shellWord(d.Row.Value))
-	switch {
-	case d.Kind == dibsimport.Missing && d.Err == nil:
-		return "--fix imports it"
-	case d.Kind == dibsimport.Missing && d.Err.Code == dibs.CodeEntityHasName, d.Kind == dibsimport.OtherRole && d.Row.AliasOf == "":
-		return fmt.Sprintf("dibs rename %s --entity %s", name, shellWord(d.Row.Entity.String()))
-	case d.Kind == dibsimport.OtherOwner:
-		return fmt.Sprintf("dibs transfer %s --from %s --to %s", name, shellWord(d.Name.Entity.String()), shellWord(d.Row.Entity.String()))
-	case d.Kind == dibsimport.OtherArchived:
-		return "--fix does as the source says"
-	case d.Kind == dibsimport.Extra:
-		return fmt.Sprintf("dibs decommission %s %s --entity %s", d.Name.Namespace, shellWord(d.Name.Value), shellWord(d.Name.Entity.String()))
-	default:
-		return ""
-	}
-}
-
-// shellWord quotes a word for a shell, if it has to be.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./@:+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// differs writes a difference.
-func (v *verifying) differs(d dibsimport.Difference) error {
-	out := differenceOf(d)
-	if v.session.json {
-		return v.source.event("difference", out)
-	}
-	if v.shown++; v.shown > v.most {
-		return nil
-	}
-	v.progress.end()
-	p := v.session.printer()
-	fmt.Fprintf(p.out, "%s %s  %s\n", p.paint.in(red, clean(out.Namespace+":"+out.Value)), p.paint.in(faint, kindText(d.Kind)), clean(out.Text))
-	source := out.Entity
-	if out.Where != "" {
-		source += " (" + out.Where + ")"
-	}
-	registry := strings.TrimSpace(out.Owner + " " + out.State)
-	for _, line := range [][2]string{{"source", source}, {"registry", registry}, {"to agree", out.Advice}} {
-		if line[1] != "" {
-			fmt.Fprintf(p.out, "    %s %s\n", p.paint.in(faint, fmt.Sprintf("%-9s", line[0])), clean(line[1]))
-		}
-	}
-	return nil
 }
 
 // compared sums a comparison up.
@@ -253,7 +165,7 @@ func (v *verifying) fixed(ctx context.Context, registry *dibs.Registry, c *dibsi
 			p.line("%s could no longer be imported: run the command again.", count(done.Lost, "name", "names"))
 		}
 		if rest > 0 {
-			p.line("%s left: see above for the command that settles each.", count(rest, "difference is", "differences are"))
+			p.line("%s left: see above for what settles each.", count(rest, "difference is", "differences are"))
 		}
 	}}, err
 }

@@ -278,8 +278,3 @@ func (s *session) settle() *cobra.Command {
 	cmd.Flags().BoolVar(&absent, "absent", false, "the entity was not saved, and never will be")
 	return cmd
 }
-
-func (s *session) rekey() *cobra.Command {
-	var c dibs.Rekey
-	return s.onName("rekey", &c.Namespace, &c.Value, func() dibs.Command { return c })
-}

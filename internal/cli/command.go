@@ -182,7 +182,11 @@ func (h help) checkArgs(cmd *cobra.Command, args []string) error {
 		missing := strings.ReplaceAll(strings.TrimSuffix(h.args[len(args)], "..."), "|", " or ")
 		return fmt.Errorf("%s is missing: %s; see %s --help", missing, cmd.UseLine(), cmd.CommandPath())
 	case len(args) > len(h.args) && !many:
-		return fmt.Errorf("unexpected argument %q: %s; see %s --help", args[len(h.args)], cmd.UseLine(), cmd.CommandPath())
+		err := fmt.Errorf("unexpected argument %q: %s; see %s --help", args[len(h.args)], cmd.UseLine(), cmd.CommandPath())
+		if cmd.CommandPath() == "dibs restore" { // it sounds like the opposite of dibs backup
+			err = fmt.Errorf("%w\n  it undoes dibs archive; to restore a backup, see docs/backups.md", err)
+		}
+		return err
 	}
 	return nil
 }
@@ -212,8 +216,8 @@ func (s *session) completeNamespace(*cobra.Command, []string, string) (names []c
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// maxInput is the maximum size of values from stdin in bytes: far more than a registry accepts.
-const maxInput = 1 << 20
+// maxInput is the maximum size of values from stdin in bytes: a million emails or two.
+const maxInput = 1 << 26
 
 // readArgs replaces values of "-" by values from stdin.
 func (s *session) readArgs(names, args []string) ([]string, error) {
@@ -241,13 +245,16 @@ func (s *session) readArgs(names, args []string) ([]string, error) {
 // readValues reads one value per line; without many, exactly one.
 func (s *session) readValues(many bool) ([]string, error) {
 	var values []string
-	lines := bufio.NewScanner(io.LimitReader(s.Stdin, maxInput))
+	input := &io.LimitedReader{R: s.Stdin, N: maxInput + 1}
+	lines := bufio.NewScanner(input)
 	for lines.Scan() {
 		values = append(values, lines.Text())
 	}
 	switch {
 	case lines.Err() != nil:
 		return nil, usage("reading a value from stdin: %w", lines.Err())
+	case input.N == 0:
+		return nil, usage("stdin has more than 64 MiB: split it")
 	case len(values) == 0:
 		return nil, usage("a value of - is read from stdin, but stdin is empty")
 	case len(values) > 1 && !many:

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ func (s *session) copyCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.from, "from", "", "the `store` to copy: sqlite:dibs.db, postgres://…, etcd://…")
 	flags.StringVar(&c.to, "to", "", "the new `store`, which is empty")
-	flags.StringVar(&c.place, "place", "", "what callers of --from are told: the new `address` (default: --to without its password)")
+	flags.StringVar(&c.place, "place", "", "what callers of --from are told: the new `address`, such as a URL (default: \"another store\")")
 	flags.BoolVar(&c.noFence, "no-fence", false, "copy and catch up only; run it again without this to finish")
 	flags.BoolVar(&c.abandon, "abandon", false, "give up a copy that is not finished: --from takes changes again")
 	flags.StringVar(&c.cursor, "cursor", "", "print the `cursor` in --to for one of --from, after the copy")
@@ -108,12 +107,15 @@ func (c *copying) check() error {
 	if c.from == c.to {
 		return usage("--from and --to are the same store")
 	}
+	if strings.ContainsAny(c.place, "\r\n") {
+		return usage("--place is one line")
+	}
 	return nil
 }
 
 func (c *copying) options() copier.Options {
 	return copier.Options{
-		From: engine.Redacted(c.from), Place: cmp.Or(c.place, engine.Redacted(c.to)),
+		From: engine.Redacted(c.from), To: engine.Redacted(c.to), Place: c.place,
 		NoFence: c.noFence, Progress: c.tell,
 	}
 }
@@ -121,7 +123,7 @@ func (c *copying) options() copier.Options {
 func (c *copying) copy(ctx context.Context, source, target dibs.Store, o copier.Options) (*answer, error) {
 	if !c.noFence {
 		if err := c.session.sure(c.yes, fmt.Sprintf("When the copy has caught up, %s refuses all changes:\nits servers tell their callers that the registry has moved to %s.",
-			o.From, o.Place)); err != nil {
+			o.From, o.Told())); err != nil {
 			return nil, err
 		}
 	}
@@ -142,10 +144,10 @@ func (c *copying) copy(ctx context.Context, source, target dibs.Store, o copier.
 func (c *copying) tellReport(p *printer, r copier.Report, o copier.Options) {
 	switch {
 	case r.Earlier:
-		p.line("The copy was finished before: the registry is at %s.", o.Place)
+		p.line("The copy was finished before: the registry is at %s.", o.To)
 		return
 	case c.noFence:
-		p.line("%s has everything of %s up to a moment ago. Run the command again without --no-fence to finish.", engine.Redacted(c.to), o.From)
+		p.line("%s has everything of %s up to a moment ago. Run the command again without --no-fence to finish.", o.To, o.From)
 		return
 	}
 	p.line("%s, %s, %s and %s: the same on both sides.", count(r.Names, "name", "names"), count(r.Entities, "entity", "entities"),
@@ -154,8 +156,9 @@ func (c *copying) tellReport(p *printer, r copier.Report, o copier.Options) {
 		p.line("Changes were refused for %s until the copy was complete.", r.Refused.Round(10*time.Millisecond))
 	}
 	p.line("")
-	p.line("%s takes no more changes, and names the new place: %s", o.From, o.Place)
-	p.line("Start the servers there: dibs serve --store %s", engine.Redacted(c.to))
+	p.line("%s takes no more changes: its callers are told that the registry has moved to %s.", o.From, o.Told())
+	p.line("Start the servers with the new store, and stop the old ones:")
+	p.line("  dibs serve --store %s", shellWord(o.To))
 	p.line("Readers of events with a cursor of their own: dibs copy --cursor CURSOR, see docs/moving.md.")
 }
 
@@ -168,7 +171,7 @@ func (c *copying) giveUp(ctx context.Context, source, target dibs.Store, o copie
 	}
 	return &answer{map[string]string{"store": o.From}, func(p *printer) {
 		if p.line("%s takes changes.", o.From); target != nil {
-			p.line("What was copied to %s is of no use now: delete it.", engine.Redacted(c.to))
+			p.line("What was copied to %s is of no use now: delete it.", o.To)
 		}
 	}}, nil
 }

@@ -51,6 +51,10 @@ func (p *printer) history(history dibs.HistoryPage) {
 func (s *session) whoHeld() *cobra.Command {
 	var at time.Time
 	cmd := s.onRegistry("who-held", func(ctx context.Context, registry *dibs.Registry, args []string) (*answer, error) {
+		if at.After(s.Now().Add(mostSkew)) {
+			return nil, usage("%s is in the future: who-held says who had a name; dibs get says who has it", date(at))
+		}
+		record := ""
 		return converted(func(holder dibs.Holder) map[string]wire.Holder {
 			return map[string]wire.Holder{"holder": wire.HolderOf(holder)}
 		}, func(p *printer, holder dibs.Holder) {
@@ -60,12 +64,35 @@ func (s *session) whoHeld() *cobra.Command {
 				[2]string{"entity", owner(holder.Entity)},
 				[2]string{"epoch", number(holder.Epoch)},
 				[2]string{"since", date(holder.Since)},
+				[2]string{"record", record},
 			)
-		})(registry.WhoHeld(ctx, args[0], args[1], at))
+		})(func() (dibs.Holder, error) {
+			holder, err := registry.WhoHeld(ctx, args[0], args[1], at)
+			if err == nil && holder.Since.IsZero() {
+				record, err = firstRecord(ctx, registry, args[0], args[1])
+			}
+			return holder, err
+		}())
 	})
 	timeVar(cmd, &at, "at", "the moment: 2026-03-01, or with a time of day")
 	must(cmd.MarkFlagRequired("at"))
 	return cmd
+}
+
+// mostSkew is how far the engine's clock may be ahead of this machine's.
+const mostSkew = time.Minute
+
+// firstRecord says since when there is a record of a name: before that the registry knows nothing, which
+// does not mean that the name was free in a system before it.
+func firstRecord(ctx context.Context, registry *dibs.Registry, namespace, value string) (string, error) {
+	history, err := registry.History(ctx, namespace, value)
+	if err != nil {
+		return "", err
+	}
+	if len(history) == 0 {
+		return "none of this name", nil
+	}
+	return "none before " + date(history[0].At.Time()), nil
 }
 
 // feedFlags are the flags that select events.

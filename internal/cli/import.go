@@ -3,12 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +94,9 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if target.Config == "" {
+		i.tellRules(t)
+	}
 	report, err := i.planAndRun(ctx, t)
 	i.progress.end()
 	// What was entered stays, also after an error, except that an interrupted command ends at once.
@@ -119,6 +119,20 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	return i.answer(report, i.dryRun), nil
 }
 
+// tellRules says which rules decide, if no configuration does: the wrong ones make two names one, and
+// servers with others refuse to start.
+func (i *importing) tellRules(t *importTarget) {
+	policy, err := t.registry.Policy(i.options.Mapping.Namespace)
+	switch {
+	case i.session.json || errors.Is(err, dibs.ErrUnsupported): // a server has its own
+	case err != nil: // the namespaces are in a column
+		fmt.Fprintln(i.session.Stderr, "Without --config names follow the default rules. Servers must have the same.")
+	default:
+		fmt.Fprintf(i.session.Stderr, "Without --config %s follows the default rules, %s. Servers must have the same.\n",
+			clean(i.options.Mapping.Namespace), policy.Profile.Name())
+	}
+}
+
 func (i *importing) check() error {
 	switch {
 	case (i.file == "") == (i.from == ""):
@@ -134,7 +148,20 @@ func (i *importing) check() error {
 			return usage("what is in %s? Use --format csv, tsv or jsonl", i.file)
 		}
 	}
+	if sameFile(i.file, i.lost) {
+		return usage("--lost would overwrite %s, which is to be imported: give another file", i.file)
+	}
 	return nil
+}
+
+// sameFile reports whether two paths lead to one file that exists.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // planAndRun makes a plan if that is wanted or needed, and then imports.
@@ -193,7 +220,7 @@ func (i *importing) each(
 	i.progress.begin(i.session, what, size)
 	options.Progress = i.progress.tell
 	report, err = do(source, options)
-	return report, errors.Join(err, lost.close())
+	return report, errors.Join(err, lost.close(source.Columns()))
 }
 
 // open opens the source. Size tells how much of it was read.
@@ -293,72 +320,6 @@ func problemText(l dibsimport.Lost) string {
 	return l.Err.Message
 }
 
-// lostFile writes rows that were not imported, with the columns that they had and the problem, so
-// that they can be edited and imported again. A nil lostFile writes nothing.
-type lostFile struct {
-	path    string
-	file    *os.File
-	rows    *csv.Writer
-	objects *json.Encoder
-	columns []string
-}
-
-func (i *importing) newLostFile(wanted bool) *lostFile {
-	if i.lost == "" || !wanted {
-		return nil
-	}
-	return &lostFile{path: i.lost}
-}
-
-const problemColumn = "dibs_problem"
-
-func (f *lostFile) write(l dibsimport.Lost) (err error) {
-	if f == nil {
-		return nil
-	}
-	if f.file == nil {
-		if err := f.create(l); err != nil {
-			return err
-		}
-	}
-	if f.objects != nil {
-		row := maps.Clone(l.Fields)
-		row[problemColumn] = problemText(l)
-		return f.objects.Encode(row)
-	}
-	row := make([]string, len(f.columns))
-	for i, column := range f.columns {
-		row[i] = l.Fields[column]
-	}
-	row[len(row)-1] = problemText(l)
-	return f.rows.Write(row)
-}
-
-func (f *lostFile) create(l dibsimport.Lost) (err error) {
-	if f.file, err = os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-		return err
-	}
-	if ext := filepath.Ext(f.path); ext == ".jsonl" || ext == ".ndjson" {
-		f.objects = json.NewEncoder(f.file)
-		return nil
-	}
-	f.rows = csv.NewWriter(f.file)
-	f.columns = append(slices.DeleteFunc(slices.Clone(l.Columns), func(c string) bool { return c == problemColumn }), problemColumn)
-	return f.rows.Write(f.columns)
-}
-
-func (f *lostFile) close() error {
-	if f == nil || f.file == nil {
-		return nil
-	}
-	var err error
-	if f.rows != nil {
-		f.rows.Flush()
-		err = f.rows.Error()
-	}
-	return errors.Join(err, f.file.Close())
-}
-
 func (i *importing) summary(r dibsimport.Report) string {
 	parts := []string{count(r.Rows, "row", "rows") + " read", thousands(r.Imported) + " imported"}
 	for _, more := range []struct {
@@ -414,7 +375,9 @@ func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
 		case planned:
 			p.line("%s of %s can be imported, %s cannot. Nothing was changed.",
 				thousands(r.Imported+r.Unchanged), count(r.Rows, "row", "rows"), thousands(r.Lost))
-			p.line("%s", i.advice())
+			for _, line := range i.advice() {
+				p.line("%s", line)
+			}
 		case r.Imported+r.Archived == 0:
 			p.line("%s: nothing has changed.", i.summary(r))
 		default:
@@ -424,8 +387,10 @@ func (i *importing) answer(r dibsimport.Report, planned bool) *answer {
 }
 
 // advice says what can be done about the rows of a plan that cannot be imported.
-func (i *importing) advice() string {
+func (i *importing) advice() (lines []string) {
 	taken := func(l dibsimport.Lost) bool { return l.Err.Code == dibs.CodeNameTaken }
+	similar := func(l dibsimport.Lost) bool { return l.Err.Reason == dibs.ReasonConfusable }
+	mixed := func(l dibsimport.Lost) bool { return l.Err.Refusal != nil && l.Err.Refusal.Rule == "mixed_scripts" }
 	reserved := func(l dibsimport.Lost) bool { return l.Err.Code == dibs.CodeReservedWord }
 	advice := "Mend these rows in the source"
 	if slices.ContainsFunc(i.examples, taken) && i.options.OnConflict == dibsimport.Fail {
@@ -434,7 +399,14 @@ func (i *importing) advice() string {
 	if slices.ContainsFunc(i.examples, reserved) {
 		advice += ", or take reserved words too: --override-reserved"
 	}
-	return advice + "."
+	lines = append(lines, advice+".")
+	if slices.ContainsFunc(i.examples, similar) {
+		lines = append(lines, "To let people keep names that look alike: confusables = false in the configuration, see docs/adopting.md.")
+	}
+	if slices.ContainsFunc(i.examples, mixed) {
+		lines = append(lines, "To let people keep names of mixed scripts: oneScript = false in the configuration, see docs/adopting.md.")
+	}
+	return lines
 }
 
 // importTarget is where names are imported to: a store or a server.

@@ -51,7 +51,7 @@ func (p *printer) result(r dibs.Result, own ...[2]string) {
 // name prints all fields of a name.
 func (p *printer) name(n dibs.Name, more ...[2]string) {
 	p.fields(append([][2]string{
-		{"name", n.Key()},
+		{"name", keyText(n)},
 		{"value", different(n)},
 		{"state", string(n.State)},
 		{"status", string(n.Status)},
@@ -78,9 +78,17 @@ func (p *printer) name(n dibs.Name, more ...[2]string) {
 func (p *printer) names(names []dibs.Name) {
 	rows := make([][]string, len(names))
 	for i, n := range names {
-		rows[i] = []string{n.Key(), different(n), stateText(n), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
+		rows[i] = []string{keyText(n), different(n), stateText(n), owner(n.Entity), date(n.CreatedAt), p.end(n), n.ID.String()}
 	}
 	p.table([]string{"name", "value", "state", "entity", "created", "ends", "id"}, rows)
+}
+
+// keyText returns the key of a name. A name that was forgotten has no canonical form.
+func keyText(n dibs.Name) string {
+	if n.Canonical == "" {
+		return n.Namespace + ": forgotten"
+	}
+	return n.Key()
 }
 
 // stateText returns the state for a list.

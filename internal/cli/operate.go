@@ -172,6 +172,9 @@ func (s *session) forget() *cobra.Command {
 			}
 		}
 		report, err := registry.Forget(ctx, request)
+		if err == nil && report.Unknown {
+			err = unknown(request)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -229,6 +232,21 @@ func (s *session) askToForget(ctx context.Context, registry *dibs.Registry, requ
 	return s.confirmed(strings.Join(lines, "\n"))
 }
 
+// unknown returns the error for a person or a name of which there is no trace. For the registry there
+// was nothing to do; but whoever wants a person erased must learn of a misspelling.
+func unknown(r dibs.ForgetRequest) error {
+	if r.Namespace != "" {
+		return &dibs.Error{Code: dibs.CodeNotFound, Message: fmt.Sprintf(
+			"there is no such name in %s, and no tombstone of one: nothing was erased", r.Namespace)}
+	}
+	where := "outside of any scope (--scope gives one)"
+	if r.Scope != "" {
+		where = "in the scope " + r.Scope
+	}
+	return &dibs.Error{Code: dibs.CodeEntityNotFound, Message: fmt.Sprintf(
+		"there is no %s %s, and none was forgotten in the last 30 days: nothing was erased", r.Entity, where)}
+}
+
 func forgotten(r dibs.Forgetting, dryRun bool) *answer {
 	var rows [][]string
 	for _, n := range r.Erased {
@@ -248,7 +266,7 @@ func forgotten(r dibs.Forgetting, dryRun bool) *answer {
 		}
 		switch {
 		case r.Replayed:
-			p.line("Nothing to forget.")
+			p.line("Nothing to forget: it was forgotten before.")
 		case dryRun:
 			p.line("Dry run: nothing was erased.")
 		default:

@@ -26,6 +26,7 @@ import (
 	"github.com/calldibs/dibs/internal/backoff"
 	"github.com/calldibs/dibs/internal/build"
 	"github.com/calldibs/dibs/internal/config"
+	"github.com/calldibs/dibs/internal/copier"
 	"github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/health"
 	"github.com/calldibs/dibs/internal/server"
@@ -368,6 +369,21 @@ func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
 }
 
+// movedTo returns where the registry of a store has moved; empty if none has.
+func (sv *service) movedTo() string {
+	parts := []dibs.Part{{Store: sv.store}}
+	if several, ok := sv.store.(dibs.Partitioned); ok {
+		parts = several.Parts()
+	}
+	for _, part := range parts {
+		// A store that does not answer is in the log already.
+		if to, err := copier.MovedTo(context.Background(), part.Store); err == nil && to != "" {
+			return to
+		}
+	}
+	return ""
+}
+
 // welcome prints the server's URL and a first request.
 func (sv *service) welcome(out io.Writer, paint paint) {
 	address := sv.listener.Addr().String()
@@ -375,8 +391,13 @@ func (sv *service) welcome(out io.Writer, paint paint) {
 	for _, route := range sv.config.Routes {
 		sv.log.Info("routing", "name", route.Name, "scopes", strings.Join(route.Scopes, " "), "store", engine.Redacted(route.Store))
 	}
-	if sv.config.LogFormat == "json" {
-		return // the output is for programs
+	moved := sv.movedTo()
+	if moved != "" {
+		sv.log.Warn("this registry has moved: this server answers reads, as of then, and refuses all changes; stop it, and start one with the new store",
+			"store", moved)
+	}
+	if sv.config.LogFormat == "json" || moved != "" {
+		return // the output is for programs, or the first request would be refused
 	}
 	host, port, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {

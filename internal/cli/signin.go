@@ -88,7 +88,7 @@ func (sv *service) checkKeys(ctx context.Context) error {
 	}
 	return usage("no API key yet, and %s: make a key first,\n"+
 		"  dibs keys create admin --may all --in '*' --store %s\n"+
-		"or %s", why, engine.Redacted(sv.config.Store), instead)
+		"or %s", why, shellWord(engine.Redacted(sv.config.Store)), instead)
 }
 
 // keyless reports whether requests from this machine need no key while there is no way to sign
@@ -182,7 +182,7 @@ func (sv *service) checkRules(ctx context.Context, cfg *config.Config) error {
 		sv.log.Warn(core.KeptRules, "namespaces", strings.Join(kept, " "))
 	}
 	err = sv.registry.CheckPolicies(ctx, cfg.Policies, cfg.Default)
-	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok {
+	if other, ok := errors.AsType[*dibs.OtherRulesError](err); ok && !other.Final() {
 		first := other.Namespaces[0].Namespace
 		return fmt.Errorf("%w: run \"dibs recanonicalize %s\" with this configuration, see docs/operations.md", err, first)
 	}

@@ -26,6 +26,7 @@ type verifying struct {
 	yes     bool
 	against string
 	source  importing // of --against
+	advisor advisor   // for differences
 
 	progress progress
 	shown    int

@@ -11,6 +11,7 @@
 package copier
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,9 +25,12 @@ import (
 
 // Options are the settings of a copy.
 type Options struct {
-	// From names the source. A copy goes on only with the same name.
-	From string
-	// Place is what the source tells its callers once it is fenced: where the registry is now.
+	// From and To name the source and the target, for operators. A copy goes on only with the same
+	// names.
+	From, To string
+	// Place is what the source tells its callers once it is fenced: where the registry is now. Empty
+	// means "another store", since callers need not know the address of a database. A copy goes on
+	// only with the same place.
 	Place string
 	// NoFence stops before the fence: the source goes on, and a later run finishes the copy.
 	NoFence bool
@@ -129,7 +133,7 @@ func Run(ctx context.Context, source, target dibs.Store, o Options) (Report, err
 		began = time.Now()
 	}
 	if fence.Place == "" || fence.Copy != c.state.ID { // else an earlier run has fenced it
-		if err := c.raise(ctx, record.Fence{Place: c.Place, Copy: c.state.ID}); err != nil {
+		if err := c.raise(ctx, record.Fence{Place: c.Told(), To: c.To, Copy: c.state.ID}); err != nil {
 			return Report{}, err
 		}
 	}
@@ -191,10 +195,27 @@ func (c *copying) continueCursors(ctx context.Context) error {
 // fence of this copy.
 func (c *copying) fence(ctx context.Context) (record.Fence, error) {
 	fence, err := fenceOf(ctx, c.source)
-	if err == nil && fence.Place != "" && (fence.Place != c.Place || fence.Finished && fence.Copy != c.state.ID) {
-		err = fmt.Errorf("%w: %s", ErrMoved, fence.Place)
+	ours := fence.To == c.To && fence.Place == c.Told()
+	if fence.To == "" { // by an earlier version
+		ours = fence.Place == cmp.Or(c.Place, c.To)
+	}
+	switch {
+	case err != nil || fence.Place == "":
+	case fence.To == c.To && !ours:
+		err = fmt.Errorf("%w: use the same --place again: %s", ErrMoved, fence.Place)
+	case !ours || fence.Finished && fence.Copy != c.state.ID:
+		err = fmt.Errorf("%w: %s", ErrMoved, cmp.Or(fence.To, fence.Place))
 	}
 	return fence, err
+}
+
+// Told returns what callers of the source are told: where the registry is now.
+func (o Options) Told() string { return cmp.Or(o.Place, "another store") }
+
+// MovedTo returns where the registry of a store is now, for operators; empty if it has not moved.
+func MovedTo(ctx context.Context, store dibs.Store) (string, error) {
+	fence, err := fenceOf(ctx, store)
+	return cmp.Or(fence.To, fence.Place), err
 }
 
 func fenceOf(ctx context.Context, store dibs.Store) (fence record.Fence, err error) {

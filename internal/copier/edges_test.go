@@ -58,6 +58,9 @@ func TestAbandon(t *testing.T) {
 	if err := copier.Abandon(ctx, r.source, r.target, copier.Options{From: options.From, Place: "another place"}); !errors.Is(err, copier.ErrMoved) {
 		t.Errorf("the fence of another copy: %v", err)
 	}
+	if err := copier.Abandon(ctx, r.source, r.target, copier.Options{From: options.From, To: "elsewhere", Place: options.Place}); !errors.Is(err, copier.ErrMoved) {
+		t.Errorf("the fence of a copy to another target: %v", err)
+	}
 	if err := copier.Abandon(ctx, r.source, r.target, options); err != nil {
 		t.Fatal(err)
 	}

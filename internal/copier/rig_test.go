@@ -142,7 +142,7 @@ func (m mortal) ContinueAfter(ctx context.Context, cursor dibs.Cursor) error {
 	return err
 }
 
-var options = copier.Options{From: "the old place", Place: "the new place"}
+var options = copier.Options{From: "the old place", To: "the address of the database", Place: "the new place"}
 
 // rig is a registry on its way from one engine to another.
 type rig struct {

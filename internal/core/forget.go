@@ -23,6 +23,11 @@ func (c *core) Forget(ctx context.Context, req dibs.ForgetRequest) (dibs.Forgett
 		err = f.forgetOne(ctx, req)
 	} else {
 		err = f.forgetPerson(ctx)
+		if err == nil && !f.changed {
+			var known bool
+			known, err = askAlone(ctx, c, f.rules().HasEntity(f.person))
+			f.report.Unknown = !known
+		}
 	}
 	f.report.Replayed = err == nil && !f.changed
 	if err == nil && req.Scrub && !req.DryRun {
@@ -207,6 +212,7 @@ func (f *forgetter) eventsOf(ctx context.Context, id dibs.ID) ([]dibs.Event, err
 // note adds the outcome of a name to the report.
 func (f *forgetter) note(result rules.Forgotten) {
 	f.changed = f.changed || result.Changed
+	f.report.Unknown = result.Unknown
 	switch {
 	case result.Name == nil:
 	case result.Erased:

@@ -134,8 +134,9 @@ func splitSetting(setting string) (name, value string) {
 	return name, value
 }
 
-// Redacted returns an address for logs, without password and settings: of PostgreSQL the user, host
-// and database, of etcd the user, hosts and prefix, and any other address as it is.
+// Redacted returns an address for people and logs: without its password, and otherwise as it is
+// written, so that it leads to the same store. Text that may be a part of a password becomes "…",
+// with which no store can be opened.
 func Redacted(address string) string {
 	scheme, _, _ := strings.Cut(address, ":")
 	switch scheme {
@@ -150,11 +151,29 @@ func Redacted(address string) string {
 		if user != "" {
 			user += "@"
 		}
-		return scheme + "://" + user + rest
+		return scheme + "://" + user + rest + publicSettings(query)
 	default:
 		return "(not a store's address)"
 	}
 }
+
+// publicSettings returns the settings of an address that are no secrets, with the ? before them.
+func publicSettings(query string) string {
+	if strings.Contains(query, "@") {
+		return "?…" // the ? may be a part of a password
+	}
+	public := slices.DeleteFunc(strings.Split(query, "&"), func(setting string) bool {
+		name, _ := splitSetting(setting)
+		return setting == "" || isSecret(name)
+	})
+	if len(public) == 0 {
+		return ""
+	}
+	return "?" + strings.Join(public, "&")
+}
+
+// isSecret reports whether a setting of an address is a password.
+func isSecret(name string) bool { return strings.Contains(strings.ToLower(name), "password") }
 
 // splitLogin returns user and password of an address as they are written, and the rest. The last @
 // ends the password: an unescaped @ may be a part of it.
@@ -190,7 +209,7 @@ func secrets(address string) []string {
 	plain, _ := url.PathUnescape(password)
 	found := []string{password, plain}
 	for setting := range strings.SplitSeq(query, "&") {
-		if name, value := splitSetting(setting); strings.Contains(name, "password") {
+		if name, value := splitSetting(setting); isSecret(name) {
 			_, written, _ := strings.Cut(setting, "=")
 			found = append(found, written, value)
 		}

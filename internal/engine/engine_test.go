@@ -210,12 +210,20 @@ func TestRedacted(t *testing.T) {
 	for address, want := range map[string]string{
 		"mem:":                        "mem:",
 		"sqlite:names.db":             "sqlite:names.db",
-		"postgres://u:p@h:5432/n?x=y": "postgres://u@h:5432/n",
+		"postgres://u:p@h:5432/n?x=y": "postgres://u@h:5432/n?x=y",
 		"postgresql://h/n":            "postgresql://h/n",
 		"postgres://u:p?q@h/n":        "postgres://…",
-		"etcd://u:p@h1,h2:1/n?x=y":    "etcd://u@h1,h2:1/n",
+		"postgres://u:p@q?r@h/n":      "postgres://u@q?…",
+		"etcd://u:p@h1,h2:1/n?x=y":    "etcd://u@h1,h2:1/n?x=y",
 		"etcd://u:p?q@h/n":            "etcd://…",
 		"anything:else":               "(not a store's address)",
+
+		"postgres://u@h/n?sslmode=disable&dibs_schema=reg2":       "postgres://u@h/n?sslmode=disable&dibs_schema=reg2",
+		"postgres://u@h1,h2/n?target_session_attrs=read-write":    "postgres://u@h1,h2/n?target_session_attrs=read-write",
+		"postgres:///n?host=%2Ftmp&port=5433&dibs_schema=x":       "postgres:///n?host=%2Ftmp&port=5433&dibs_schema=x",
+		"postgres://u@h/n?password=p&dibs_schema=x&sslpassword=p": "postgres://u@h/n?dibs_schema=x",
+		"postgres://u@h/n?PassWord=p":                             "postgres://u@h/n",
+		"etcd://h/n?cacert=ca.pem&cert=c.pem&key=k.pem":           "etcd://h/n?cacert=ca.pem&cert=c.pem&key=k.pem",
 	} {
 		if got := engine.Redacted(address); got != want {
 			t.Errorf("%s is shown as %s, want %s", address, got, want)

@@ -21,6 +21,7 @@ type Forgotten struct {
 	Changed bool
 	Again   bool // decide again, with the history read anew unless there are Redacted events
 	Erased  bool // the name is a tombstone now; else only its history was redacted
+	Unknown bool // there is neither a name nor a tombstone
 	Name    *dibs.Name
 	// Redacted replace events of the history, which is then known up to the revision Rev.
 	Redacted []dibs.Event
@@ -37,7 +38,7 @@ func (set *Policies) ForgetName(req dibs.ForgetRequest) (*Job[Forgotten], *dibs.
 	}
 	j := newJob(p, func(v *view) (Forgotten, *dibs.Error) {
 		if v.hasNoRow(t) {
-			return Forgotten{}, nil
+			return Forgotten{Unknown: true}, nil
 		}
 		n := v.name(t)
 		if n.forgotten() {
@@ -153,6 +154,12 @@ func (set *Policies) ForgetEntity(who Person, events []dibs.Event) *Job[Forgotte
 		v.put(ref, &dibs.EntityRecord{ID: e.ID, Rev: e.Rev + 1, Scope: e.Scope, Deleted: true, Due: v.now.Add(forgottenFor)})
 		return ForgottenEntity{Changed: true}, nil
 	})
+}
+
+// HasEntity asks whether there is a record of a person's entity, or of one that was forgotten.
+func (set *Policies) HasEntity(who Person) *Job[bool] {
+	ref := entityRef(who.Scope, who.Entity)
+	return newQuestion(set.preparer(ref), func(v *view) (bool, *dibs.Error) { return !v.absent(ref), nil })
 }
 
 // Person is an entity that is to be forgotten.

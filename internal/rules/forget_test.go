@@ -216,8 +216,19 @@ func TestForgottenEntityMayComeBack(t *testing.T) {
 	f.WantResolve("slug", "b", 200, "")
 	f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
 	f.WantNoTrace("alice")
-	if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.User3}); !r.Replayed {
-		t.Errorf("an unknown entity: %+v, want a replay", r)
+	for _, dryRun := range []bool{true, false} {
+		if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.Alice, DryRun: dryRun}); !r.Replayed || r.Unknown {
+			t.Errorf("a forgotten entity, dry run %t: %+v, want a replay", dryRun, r)
+		}
+		if r := f.MustForget(dibs.ForgetRequest{Entity: coretest.User3, DryRun: dryRun}); !r.Replayed || !r.Unknown {
+			t.Errorf("an unknown entity, dry run %t: %+v, want a replay", dryRun, r)
+		}
+		if r := f.MustForget(dibs.ForgetRequest{Scope: "acme", Entity: coretest.Alice, DryRun: dryRun}); !r.Replayed || !r.Unknown {
+			t.Errorf("an entity of another scope, dry run %t: %+v, want a replay", dryRun, r)
+		}
+		if r := f.MustForget(dibs.ForgetRequest{Namespace: "slug", Value: "nosuch", DryRun: dryRun}); !r.Replayed || !r.Unknown {
+			t.Errorf("an unknown name, dry run %t: %+v, want a replay", dryRun, r)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 
 	"github.com/calldibs/dibs"
@@ -47,7 +48,7 @@ func (i *importing) decide(v *view) (dibs.Result, *dibs.Error) {
 		return v.ownedResult(n, true), nil
 	}
 	if err := v.checkAvailable(i.target, n, i.command.Entity); err != nil {
-		return dibs.Result{}, err
+		return dibs.Result{}, i.explain(v, n, err)
 	}
 	e := v.entity(i.scope, i.command.Entity)
 	if err := i.mayOwn(e); err != nil {
@@ -70,6 +71,33 @@ func (i *importing) decide(v *view) (dibs.Result, *dibs.Error) {
 	v.saveEntity(e)
 	v.saveSince(n, dibs.EventImported, since)
 	return v.ownedResult(n, false), nil
+}
+
+// explain adds to the refusal of a look-alike which name it looks like, so that a person can decide
+// between the two. Only an operator with the store itself learns that; callers of a server do not.
+func (i *importing) explain(v *view, n *nameState, err *dibs.Error) *dibs.Error {
+	if err.Reason != dibs.ReasonConfusable || i.principal.Grants != nil || !i.principal.Has(dibs.Operate) {
+		return err
+	}
+	for _, key := range i.skeletons {
+		if other := v.lookAlike(key, n, i.command.Entity); other != nil {
+			err.Message = fmt.Sprintf("%s looks like %s", i.key(), other.described())
+			break
+		}
+	}
+	return err
+}
+
+// described returns a taken name with its entity, for an operator.
+func (n *nameState) described() string {
+	switch owner := n.entity(); {
+	case n.forgotten():
+		return "a name that was forgotten"
+	case owner.IsZero():
+		return n.Canonical
+	default:
+		return n.Canonical + " of " + owner.String()
+	}
 }
 
 // begins returns since when the entity has the name: not before the name's last end, because a

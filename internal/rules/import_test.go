@@ -106,3 +106,36 @@ func TestImportMany(t *testing.T) {
 		t.Errorf("the active names have the lines %v", lines)
 	}
 }
+
+// anywhere are grants of a caller of a server, with all rights.
+type anywhere struct{}
+
+func (anywhere) RightsIn(string) dibs.Rights {
+	return dibs.Operate | dibs.ActForOthers | dibs.OverrideReserved
+}
+func (anywhere) Allow(dibs.Command, string) bool { return true }
+
+// An operator with the store learns which name a row looks like; a caller does not, by any command.
+func TestImportOfLookAlikes(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.NoLookAlikes(dibs.Policy{}))
+	f.Must(coretest.Claim("slug", "sala", coretest.User1), dibs.Reserve{Namespace: "slug", Value: "oslo", Token: coretest.Token1})
+	operator := f.ActAs("", dibs.Operate)
+	caller := f.With(f.As(dibs.Principal{Name: "shop", Grants: anywhere{}}))
+	for value, want := range map[string]string{"sa1a": "slug:sa1a looks like sala of user/1", "os1o": "slug:os1o looks like oslo"} {
+		row := dibs.Import{Namespace: "slug", Value: value, Entity: coretest.User2}
+		if err := operator.Refused(dibs.ErrNameTaken, row); err.Message != want || err.Reason != dibs.ReasonConfusable {
+			t.Errorf("an operator is told %q, want %q", err.Message, want)
+		}
+		for _, other := range []*coretest.Fixture{caller, f.ActAs("guest", 0)} {
+			for _, command := range []dibs.Command{row, coretest.Claim("slug", value, coretest.User2)} {
+				if err := other.Refused(dibs.ErrNameTaken, command); err.Message != "slug:"+value+" looks like a taken name" {
+					t.Errorf("a caller is told %q", err.Message)
+				}
+			}
+			if err := other.Refused(dibs.ErrNameTaken, dibs.Reserve{Namespace: "slug", Value: value}); !strings.HasSuffix(err.Message, "looks like a taken name; if both belong to one entity, name the entity") {
+				t.Errorf("a caller that names no entity is told %q", err.Message)
+			}
+		}
+	}
+}

@@ -315,3 +315,21 @@ func TestOtherRulesErrorIsShort(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A namespace can neither become blind nor stop being blind, so the error advises neither.
+func TestOtherRulesErrorOfBlindNamespaces(t *testing.T) {
+	t.Parallel()
+	blind := map[string]dibs.Policy{"email": {Blind: []dibs.BlindKey{{ID: "k1", Secret: []byte(strings.Repeat("k", 32))}}}}
+	open := map[string]dibs.Policy{"email": {}}
+	for name, c := range map[string][2]map[string]dibs.Policy{"no longer blind": {blind, open}, "blind": {open, blind}} {
+		reg := coretest.OpenMem(t, dibs.Config{Policies: c[0]})
+		if _, err := reg.Claim(t.Context(), coretest.Claim("email", "alice@home", coretest.User1)); err != nil {
+			t.Fatal(err)
+		}
+		err := reg.CheckPolicies(t.Context(), c[1], dibs.Policy{})
+		other, ok := errors.AsType[*dibs.OtherRulesError](err)
+		if !ok || !other.Final() || strings.Contains(err.Error(), "Recanonicalize") || !strings.Contains(err.Error(), "restore blind and its keys") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -266,8 +266,12 @@ func (v *view) checkAvailable(t *target, n *nameState, entity dibs.Entity) *dibs
 		return err
 	}
 	for _, key := range t.skeletons {
-		if v.hasLookAlike(key, n, entity) {
+		switch {
+		case v.lookAlike(key, n, entity) == nil:
+		case entity.IsZero():
 			return t.refuseConfusable("%s looks like a taken name; if both belong to one entity, name the entity", t.key())
+		default:
+			return t.refuseConfusable("%s looks like a taken name", t.key())
 		}
 	}
 	return nil
@@ -304,16 +308,18 @@ func (t *target) taken(n *nameState) *dibs.Error {
 	}
 }
 
-// hasLookAlike reports whether another name under the index key keeps the entity out.
-func (v *view) hasLookAlike(key indexKey, n *nameState, entity dibs.Entity) bool {
+// lookAlike returns another name under the index key that keeps the entity out; nil if there is none.
+func (v *view) lookAlike(key indexKey, n *nameState, entity dibs.Entity) *nameState {
 	names, _ := v.readIndex(key)
-	return slices.ContainsFunc(names, func(id dibs.ID) bool {
+	for _, id := range names {
 		if id == n.ID {
-			return false
+			continue
 		}
-		other := v.nameByID(id, n.Scope)
-		return other != nil && other.keepsOut(entity)
-	})
+		if other := v.nameByID(id, n.Scope); other != nil && other.keepsOut(entity) {
+			return other
+		}
+	}
+	return nil
 }
 
 // keepsOut reports whether the name belongs to another entity, or may come to.
@@ -322,7 +328,7 @@ func (n *nameState) keepsOut(entity dibs.Entity) bool {
 }
 
 // refuseConfusable makes the refusal of a look-alike. Its message must not contain the other name:
-// the caller may have no right to see it.
+// the caller may have no right to see it. Only an import says it to an operator, see [importing.decide].
 func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 	err := t.refuse(dibs.CodeNameTaken, format, args...)
 	err.Reason = dibs.ReasonConfusable
@@ -332,7 +338,7 @@ func (t *target) refuseConfusable(format string, args ...any) *dibs.Error {
 // mayHandOver refuses to give an entity a name that looks like a name of another entity.
 func (v *view) mayHandOver(t *target, n *nameState, to dibs.Entity) *dibs.Error {
 	for _, l := range n.Links {
-		if key, _ := indexKeyOf(l, n.Scope); l.Kind == dibs.LinkSkeleton && v.hasLookAlike(key, n, to) {
+		if key, _ := indexKeyOf(l, n.Scope); l.Kind == dibs.LinkSkeleton && v.lookAlike(key, n, to) != nil {
 			return t.refuseConfusable("%s looks like another name, which does not belong to %s: decommission that one first", t.key(), to)
 		}
 	}

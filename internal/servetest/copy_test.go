@@ -67,6 +67,11 @@ func TestCopyUnderLoad(t *testing.T) {
 		}
 	}
 	mustHave(t, serve(t, dir, "--store", to).url, acked)
+	late := serve(t, dir, "--store", from)
+	await(t, "a server on the old store says where the new one is", func() bool { return strings.Contains(late.stderr.String(), "store="+to) })
+	if strings.Contains(late.stdout.String(), "Hold a name") {
+		t.Errorf("a server that refuses all changes asks for one: %s", late.stdout.String())
+	}
 	if p := finish(t, dir, append(copying, "--abandon")...); p.wait(t) != 2 {
 		t.Errorf("a finished copy was given up: %s", p.stdout.String())
 	}

@@ -92,3 +92,37 @@ func TestFullDiskOfOneStore(t *testing.T) {
 		t.Error("the log does not name the store")
 	}
 }
+
+// Commands say that the disk of the store is full: not that it is broken, and not that it is another
+// disk.
+func TestCommandsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	disk, dir := smallDisk(t, "16m"), t.TempDir()
+	store := "sqlite:" + disk + "/names.db"
+	p := serve(t, dir, "--store", store)
+	hold(t, p, "slug", "before")
+	fill(t, disk)
+	full := func(args ...string) {
+		t.Helper()
+		c := finish(t, dir, args...)
+		said := c.stdout.String() + c.stderr.String()
+		if c.wait(t) == 0 {
+			return // it did without writing
+		}
+		if strings.Contains(said, "I/O") || !strings.Contains(said, "disk is full") && !strings.Contains(said, "disk of the store is full") {
+			t.Errorf("%v on a full disk: %s", args, said)
+		}
+	}
+	full("backup", dir+"/copy.db", "--store", store)
+	full("list", "--store", store)
+	removeFile(t, disk, "ballast")
+	p.signal(t, syscall.SIGTERM) // then the next process needs a new file of shared memory
+	p.wait(t)
+	fill(t, disk)
+	for _, args := range [][]string{{"backup", dir + "/copy-2.db"}, {"list"}, {"verify"}, {"dump", dir + "/names.dump"}, {"export", dir + "/names.csv"}} {
+		full(append(args, "--store", store)...)
+	}
+	if c := finish(t, dir, "serve", "--listen", "127.0.0.1:0", "--store", store); c.wait(t) == 0 || !strings.Contains(c.stderr.String(), "disk is full") {
+		t.Errorf("a server starts on a full disk, or says: %s", c.stderr.String())
+	}
+}

@@ -320,16 +320,17 @@ type Forgetting struct {
 	Erased   []Name `json:"erased" nullable:"false" doc:"Names that were erased, as they were; state and until say whether they are in quarantine now."`
 	Redacted []Name `json:"redacted" nullable:"false" doc:"Names of others from whose history the person was removed."`
 	Replayed bool   `json:"replayed" doc:"Whether there was nothing to erase."`
+	Unknown  bool   `json:"unknown,omitempty" doc:"Whether there was nothing to erase because there is no trace of the entity or the name, not even a tombstone: it may be misspelt or in another scope."`
 }
 
 // ForgettingOf converts a report.
 func ForgettingOf(f dibs.Forgetting) Forgetting {
-	return Forgetting{Erased: NamesOf(f.Erased), Redacted: NamesOf(f.Redacted), Replayed: f.Replayed}
+	return Forgetting{Erased: NamesOf(f.Erased), Redacted: NamesOf(f.Redacted), Replayed: f.Replayed, Unknown: f.Unknown}
 }
 
 // Forgetting returns the library's report.
 func (f Forgetting) Forgetting() (v dibs.Forgetting, err error) {
-	v.Replayed = f.Replayed
+	v.Replayed, v.Unknown = f.Replayed, f.Unknown
 	if v.Erased, err = namesFrom(f.Erased); err == nil {
 		v.Redacted, err = namesFrom(f.Redacted)
 	}

@@ -552,6 +552,8 @@ export interface components {
             redacted: components["schemas"]["Name"][];
             /** @description Whether there was nothing to erase. */
             replayed: boolean;
+            /** @description Whether there was nothing to erase because there is no trace of the entity or the name, not even a tombstone: it may be misspelt or in another scope. */
+            unknown?: boolean;
         };
         /** @description The names and entities that a search found. */
         Found: {
