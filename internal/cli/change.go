@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -216,6 +217,12 @@ func (s *session) transfer() *cobra.Command {
 	requiredEntityVar(cmd, &c.From, "from", "the present owner")
 	requiredEntityVar(cmd, &c.To, "to", "the new owner")
 	return cmd
+}
+
+// handOver returns the command that gives a name to another entity, and its line for a shell.
+func handOver(namespace, value string, from, to dibs.Entity) (line string, command dibs.Command) {
+	line = fmt.Sprintf("transfer %s %s --from %s --to %s", namespace, shellWord(value), shellWord(from.String()), shellWord(to.String()))
+	return line, dibs.Transfer{Namespace: namespace, Value: value, From: from, To: to}
 }
 
 func (s *session) swap() *cobra.Command {

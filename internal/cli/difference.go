@@ -81,8 +81,8 @@ func (a *advisor) adviceFor(ctx context.Context, d dibsimport.Difference) string
 		return a.tried(ctx, "rename "+name+" --entity "+shellWord(d.Row.Entity.String()),
 			dibs.Rename{Namespace: d.Row.Namespace, Value: d.Row.Value, Entity: d.Row.Entity})
 	case d.Kind == dibsimport.OtherOwner:
-		return a.tried(ctx, fmt.Sprintf("transfer %s --from %s --to %s", name, shellWord(d.Name.Entity.String()), shellWord(d.Row.Entity.String())),
-			dibs.Transfer{Namespace: d.Row.Namespace, Value: d.Row.Value, From: d.Name.Entity, To: d.Row.Entity})
+		line, command := handOver(d.Row.Namespace, d.Row.Value, d.Name.Entity, d.Row.Entity)
+		return a.tried(ctx, line, command)
 	case d.Kind == dibsimport.OtherArchived:
 		return "--fix does as the source says"
 	case d.Kind == dibsimport.Extra:

@@ -108,6 +108,9 @@ func (o outage) mustSurvive(t *testing.T, p *process) {
 	if !strings.Contains(p.stderr.String(), "the store works again") {
 		t.Error("the log does not report the end of the outage")
 	}
+	if strings.Contains(p.stderr.String(), "about its routes") {
+		t.Error("the log reports the outage of a store without routes a second time")
+	}
 }
 
 func TestRefusedWrites(t *testing.T) {
