@@ -20,7 +20,9 @@ func (s *session) history() *cobra.Command {
 		query.Namespace, query.Value = args[0], args[1]
 		return converted(func(history dibs.HistoryPage) wire.EventsPage {
 			return wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
-		}, (*printer).history)(readHistory(ctx, registry, query))
+		}, func(p *printer, history dibs.HistoryPage) {
+			p.history(history, query.Cursor == "")
+		})(readHistory(ctx, registry, query))
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default all)")
@@ -37,14 +39,19 @@ func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.Histor
 	return dibs.HistoryPage{Events: events}, err
 }
 
-func (p *printer) history(history dibs.HistoryPage) {
-	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"},
-		wire.ListOf(history.Events, func(e dibs.Event) []string {
-			return []string{
-				date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
-				p.moment(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
-			}
-		}))
+// history prints events, oldest first. If they go on to the newest, that one is how the name is now,
+// and only its end is still to come: those of the others were overtaken by the event after them.
+func (p *printer) history(history dibs.HistoryPage, newest bool) {
+	rows := wire.ListOf(history.Events, func(e dibs.Event) []string {
+		return []string{
+			date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
+			date(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
+		}
+	})
+	if last := len(rows) - 1; newest && last >= 0 {
+		rows[last][4] = p.moment(history.Events[last].After.Until.Time())
+	}
+	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
 	p.next("There are older events: use", history.Next)
 }
 
