@@ -82,7 +82,7 @@ func TestLiveTailBeginsWithTheNewest(t *testing.T) {
 	const names = "[...document.querySelectorAll('main tbody tr')].map((r) => r.innerText.match(/name-[0-9]+/)[0])"
 	p := open(t, s.url, "#/events")
 	p.sees("others as they come")
-	p.holds(names+".length === 30 && "+names+"[0] === 'name-39'")
+	p.holds(names + ".length === 30 && " + names + "[0] === 'name-39'")
 	claim(40)
 	p.holds(names + "[0] === 'name-40' && new Set(" + names + ").size === 30")
 	p.fill("Entity", "wedding/7")

@@ -80,6 +80,7 @@ type feedFlags struct {
 	dibs.FeedQuery
 	kinds  []string
 	actor  string
+	entity dibs.Entity
 	last   int
 	since  time.Time
 	follow bool
@@ -114,6 +115,7 @@ func (s *session) events() *cobra.Command {
 	s.namespaceVar(cmd, &f.Namespace, "only names of this `namespace`")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
 	flags.StringVar(&f.actor, "actor", "", "only changes by this `caller`, such as the name of an API key")
+	entityVar(cmd, &f.entity, "entity", "only changes of names that this entity had before or has after them")
 	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
 	flags.IntVar(&f.last, "last", 0, "only the last so `many`, at most 1,000; it reads the whole feed")
 	f.given = flags.Changed
@@ -153,13 +155,15 @@ func (f *feedFlags) check() error {
 // maxLast is how many events --last can show.
 const maxLast = 1000
 
-// wants reports whether an event is selected.
+// wants reports whether an event is selected. A free name still has its last entity, which does not
+// concern the next owner.
 func (f *feedFlags) wants(e dibs.Event) bool {
-	return (len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))) && (f.actor == "" || e.Actor == f.actor)
+	return (len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))) && (f.actor == "" || e.Actor == f.actor) &&
+		(f.entity.IsZero() || f.entity == e.Entity || f.entity == e.After.Entity || f.entity == e.Before.Entity && e.Before.State != dibs.Free)
 }
 
 // wantsAll reports whether every event is selected.
-func (f *feedFlags) wantsAll() bool { return len(f.kinds) == 0 && f.actor == "" }
+func (f *feedFlags) wantsAll() bool { return len(f.kinds) == 0 && f.actor == "" && f.entity.IsZero() }
 
 // read returns the selected events, and the cursor behind them. It fills the page even if few of
 // many events are selected. The feed can only be read forwards, so the last ones are those that are

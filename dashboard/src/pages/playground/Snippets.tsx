@@ -19,7 +19,7 @@ export function Snippets({ namespace, value }: { namespace: string; value: strin
 }
 
 /** The token of a hold is random, and chosen before the call: only then is the same call again safe. */
-const tokenNote = "a random secret: save it before the call, and the same call again is safe";
+const tokenNote = "random, and saved before the call";
 
 /** A text in double quotes, as JSON, Go, TypeScript and Python write it. */
 const quoted = (text: string) => JSON.stringify(text);
