@@ -282,7 +282,7 @@ import-bench: deps
 growth: deps
 	$(GO) test -timeout 300m -count 1 ./internal/bench -run '^TestGrowth$$' -v -growth $(NAMES) -folder $(GROWTHDIR) -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)'
 
-## charts: the charts and tables of docs/performance.md, from bench/results.json and bench/growth.json
+## charts: the charts and tables of docs/performance.md and docs/goals.md, from bench/results.json and bench/growth.json
 .PHONY: charts
 charts:
 	$(GO) run ./internal/chart

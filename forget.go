@@ -3,9 +3,10 @@ package dibs
 // ForgetRequest asks to erase a person, which is an entity in a scope, or one name.
 //
 // Forgetting a person deletes the entity and erases every name that it has, or was the last to
-// have: value, entity, principal, correlation id and meta, from rows and history. A name that
-// another entity has by now stays; only the person is removed from its history. Forget reads
-// the whole feed to find everything that the person ever had.
+// have: value, entity, principal, correlation id and meta, from rows and history. A hold for the
+// entity ends, without its token. A name that another entity has by now stays; only the person
+// is removed from its history. Forget reads the whole feed to find everything that the person
+// ever had.
 //
 // It leaves a tombstone: a row with the reservation id and without a value. The tombstone keeps
 // the name in quarantine as its policy says, for every entity. It is purged together with its

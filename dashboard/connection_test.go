@@ -30,7 +30,7 @@ func TestServerGoneAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.goTo("#/events")
-	p.sees("Waiting for events")
+	p.sees("others as they come")
 	if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: "later", Entity: wedding(2)}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +51,7 @@ func TestLiveTail(t *testing.T) {
 	}
 	p := open(t, s.url, "#/events")
 	p.sees("Waiting for events")
+	p.sees("others as they come")
 	claim("first", 1)
 	p.sees("slug:first")
 	p.click("Pause")
@@ -62,6 +63,30 @@ func TestLiveTail(t *testing.T) {
 	p.fill("Entity", "wedding/2")
 	p.misses("slug:first")
 	p.sees("slug:second")
+}
+
+// The live page begins with the newest events, newest first, and shows none of them twice when others come.
+func TestLiveTailBeginsWithTheNewest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	claim := func(i int) {
+		t.Helper()
+		if _, err := reg.Claim(t.Context(), dibs.Claim{Namespace: "slug", Value: fmt.Sprintf("name-%d", i), Entity: wedding(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		claim(i)
+	}
+	const names = "[...document.querySelectorAll('main tbody tr')].map((r) => r.innerText.match(/name-[0-9]+/)[0])"
+	p := open(t, s.url, "#/events")
+	p.sees("others as they come")
+	p.holds(names + ".length === 30 && " + names + "[0] === 'name-39'")
+	claim(40)
+	p.holds(names + "[0] === 'name-40' && new Set(" + names + ").size === 30")
+	p.fill("Entity", "wedding/7")
+	p.holds(names + ".join() === 'name-7'")
 }
 
 // Events from a time, from a cursor, and of one kind, page by page.

@@ -19,7 +19,7 @@ var pages = []page{
 	{"name", "#/name/slug/anna-and-max", "wedding/42"},
 	{"entity", "#/entity/wedding/42", "miller-wedding"},
 	{"playground", "#/playground?value=Alice%20%26%20Bob", "Can be had"},
-	{"events", "#/events", "Waiting for events"},
+	{"events", "#/events", "others as they come"},
 	{"conflicts", "#/conflicts", "in use"},
 	{"suspects", "#/suspects", "Nothing waits"},
 	{"events-past", "#/events?show=past", "slug:alice-bob"},
@@ -96,6 +96,27 @@ func (p *tab) fits(what string) {
 	if over := eval[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		p.Errorf("%s is %d pixels wider than the window: %s", what, over, eval[string](p, "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest('.scroll, .heat-space, .timeline')).slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(' | ')"))
 	}
+}
+
+// The table of an entity says when the state of each name ends. An active name, and an alias that redirects for good, have no end,
+// and not that of the hold that they once were.
+func TestEntityShowsEnds(t *testing.T) {
+	t.Parallel()
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	reg := s.registry(t, "")
+	for _, value := range []string{"first", "second"} {
+		held, err := reg.Reserve(t.Context(), dibs.Reserve{Namespace: "slug", Value: value, Entity: wedding(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: held.ID, Token: held.Token, Entity: wedding(1), Replace: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, s.url, "#/entity/wedding/1")
+	const end = "[...document.querySelectorAll('main tbody tr')].find((r) => r.cells[1].innerText === %s)?.cells[5].innerText === %s"
+	p.holds(end, quoted("first"), quoted("for good"))
+	p.holds(end, quoted("second"), quoted("–"))
 }
 
 // Values that try to be markup are shown as text, wherever they come from and wherever they show: names, owners, meta, correlation ids,

@@ -42,7 +42,7 @@ func TestKeys(t *testing.T) {
 	}
 
 	other := signIn(t, s, "#/events", secret)
-	other.sees("Waiting for events")
+	other.sees("others as they come")
 	p.tabTo("Revoke support")
 	p.keys(kb.Enter)
 	p.sees("Calls with this key will be refused")

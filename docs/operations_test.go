@@ -32,6 +32,27 @@ func TestOperationsPage(t *testing.T) {
 	if p.follow(readText(t, "docs/operations.md")); p.steps < least {
 		t.Errorf("only %d steps ran, want at least %d", p.steps, least)
 	}
+	p.nightly()
+}
+
+// nightly runs the nightly job beside the server of the page. It leaves a backup, and what the alerts look at.
+func (p *opsPage) nightly() {
+	p.Helper()
+	job, err := filepath.Abs(filepath.Join(root, "ops/nightly.sh"))
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.shell(p.folder, "mkdir backups metrics")
+	p.shell(p.folder, "DIBS_STORE=sqlite:dibs.db DIBS_CONFIG=dibs.toml DIBS_BACKUPS=backups DIBS_METRICS=metrics sh "+job)
+	p.shell(p.folder, "dibs verify --store sqlite:$(ls backups/*.db) --config dibs.toml")
+	got := p.shell(p.folder, "cat metrics/*")
+	if !regexp.MustCompile(`^dibs_backup_timestamp_seconds \d+\ndibs_verify_exit_code 0\ndibs_verify_timestamp_seconds \d+\n$`).MatchString(got) {
+		p.Errorf("the nightly job left %q", got)
+	}
+	out := p.shell(p.folder, "DIBS_STORE=sqlite:dibs.db DIBS_CONFIG=dibs.toml DIBS_BACKUPS=nowhere DIBS_METRICS=metrics sh "+job+" >&2 || echo $?")
+	if strings.TrimSpace(out) != "1" {
+		p.Errorf("no folder for backups: exit code %q, want 1", out)
+	}
 }
 
 // follow runs the shell blocks with the mark "run". All others need the mark "not run" and a reason.

@@ -50,3 +50,29 @@ func TestPagesSpeakToTheirReaders(t *testing.T) {
 		}
 	}
 }
+
+var (
+	paragraph = regexp.MustCompile(`\n(?:[ \t]*\n)+|\n\|`)
+	onlyToken = regexp.MustCompile(`(?i)nothing ends (?:a|the) hold|\bno\b[^.]*\bends (?:a|the) hold|only its (?:caller|token)|ends it sooner`)
+)
+
+// Forget ends the holds of its entity, without their tokens. A paragraph or a row that says that
+// only a token ends a hold has to say so.
+func TestPagesSayWhatEndsAHold(t *testing.T) {
+	t.Parallel()
+	said := 0
+	for _, page := range markdown(t) {
+		for _, text := range paragraph.Split(outsideOfBlocks(t, page), -1) {
+			if !onlyToken.MatchString(text) {
+				continue
+			}
+			said++
+			if !strings.Contains(strings.ToLower(text), "forget") {
+				t.Errorf("%s forgets that Forget ends a hold: %s", page, strings.TrimSpace(text))
+			}
+		}
+	}
+	if said < 5 {
+		t.Errorf("only %d paragraphs say what ends a hold", said)
+	}
+}

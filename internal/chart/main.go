@@ -1,6 +1,6 @@
 // Command chart shows what the benchmarks measured and the long tests did: from the files in bench/
-// it makes the charts in docs/charts, and the parts of docs/performance.md, docs/scale.md,
-// docs/testing.md and README.md that stand between markers. make charts runs it.
+// it makes the charts in docs/charts, and the parts of pages that stand between markers. make
+// charts runs it.
 package main
 
 import (
@@ -11,6 +11,9 @@ import (
 
 	"github.com/calldibs/dibs/internal/figures"
 )
+
+// pages are the pages with generated parts.
+var pages = []string{"README.md", "docs/performance.md", "docs/goals.md", "docs/operations.md", "docs/scale.md", "docs/testing.md"}
 
 func main() {
 	files, err := generate(".")
@@ -48,7 +51,7 @@ func generate(root string) (map[string]string, error) {
 		return nil, err
 	}
 	parts["proof"], parts["faults"], parts["fuzzing"] = proofTable(proof), faultTable(proof), fuzzTable(proof)
-	for _, page := range []string{"README.md", "docs/performance.md", "docs/scale.md", "docs/testing.md"} {
+	for _, page := range pages {
 		path := filepath.Join(root, page)
 		text, err := os.ReadFile(path)
 		if err != nil {

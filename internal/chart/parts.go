@@ -13,7 +13,8 @@ import (
 func partsOf(speed, growth figures.Run) (map[string]string, error) {
 	parts := map[string]string{
 		"speed":   summary(speed),
-		"short":   shortTable(speed.Results),
+		"short":   shortTable(speed.Results, planning),
+		"many":    shortTable(growth.Results, planningMany),
 		"machine": machine(speed),
 		"goals":   goalTable(speed.Results),
 		"peers":   peerTable(speed.Results),
@@ -22,12 +23,13 @@ func partsOf(speed, growth figures.Run) (map[string]string, error) {
 		"size":    machine(growth),
 		"growth":  goalTable(growth.Results),
 		"names":   curveTable(growth.Curve("names")),
-		"missed":  missedTable(append(speed.Results, growth.Results...)),
 	}
 	var err, failed error
 	parts["model"], err = modelTable(speed)
 	failed = errors.Join(failed, err)
 	parts["plan"], err = planTable(speed, growth)
+	failed = errors.Join(failed, err)
+	parts["bytes"], err = bytesTable(speed, growth)
 	failed = errors.Join(failed, err)
 	parts["costs"], err = costTable(speed, growth)
 	return parts, errors.Join(failed, err)
@@ -92,23 +94,6 @@ func peerTable(results []figures.Result) string {
 			told[r.Against] = true
 			t.row(r.Against, r.Lacks)
 		}
-	}
-	return t.String()
-}
-
-// missedTable lists the goals that were not reached in this run.
-func missedTable(results []figures.Result) string {
-	t := new(table)
-	t.head("", "what", "measured", "goal")
-	for _, r := range results {
-		if r.Met == nil || *r.Met {
-			continue
-		}
-		what, figure := r.What, r.Unit.Format(r.Ours.Median)
-		if r.Ratio != nil {
-			what, figure = what+"; "+r.Against, figures.Ratio(*r.Ratio)
-		}
-		t.row(r.Goal, what, figure, r.Target)
 	}
 	return t.String()
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/calldibs/dibs/internal/cli"
+	"github.com/calldibs/dibs/internal/config"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -104,6 +105,18 @@ func TestClean(t *testing.T) {
 	} {
 		if got := cli.Clean(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Both formats of the log write a duration with its unit.
+func TestLogWritesDurationsInWords(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"text": ` after=13.507s`, "json": `"after":"13.507s"`} {
+		var out strings.Builder
+		cli.NewLog(&out, &config.Config{LogFormat: format}).Info("the store works again", "after", 13507*time.Millisecond)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s, want %s", format, out.String(), want)
 		}
 	}
 }

@@ -20,7 +20,9 @@ func (s *session) history() *cobra.Command {
 		query.Namespace, query.Value = args[0], args[1]
 		return converted(func(history dibs.HistoryPage) wire.EventsPage {
 			return wire.EventsPage{Events: wire.EventsOf(history.Events), NextCursor: history.Next}
-		}, (*printer).history)(readHistory(ctx, registry, query))
+		}, func(p *printer, history dibs.HistoryPage) {
+			p.history(history, query.Cursor == "")
+		})(readHistory(ctx, registry, query))
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&query.Limit, "limit", 0, "how `many`, at most 1,000 (default all)")
@@ -37,14 +39,19 @@ func readHistory(ctx context.Context, registry *dibs.Registry, query dibs.Histor
 	return dibs.HistoryPage{Events: events}, err
 }
 
-func (p *printer) history(history dibs.HistoryPage) {
-	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"},
-		wire.ListOf(history.Events, func(e dibs.Event) []string {
-			return []string{
-				date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
-				p.moment(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
-			}
-		}))
+// history prints events, oldest first. If they go on to the newest, that one is how the name is now,
+// and only its end is still to come: those of the others were overtaken by the event after them.
+func (p *printer) history(history dibs.HistoryPage, newest bool) {
+	rows := wire.ListOf(history.Events, func(e dibs.Event) []string {
+		return []string{
+			date(e.At.Time()), string(e.Kind), string(e.After.State), owner(e.Entity),
+			date(e.After.Until.Time()), number(e.Epoch), e.Actor, e.CorrelationID,
+		}
+	})
+	if last := len(rows) - 1; newest && last >= 0 {
+		rows[last][4] = p.moment(history.Events[last].After.Until.Time())
+	}
+	p.list("No events.", []string{"at", "event", "state", "entity", "until", "epoch", "by", "correlation"}, rows)
 	p.next("There are older events: use", history.Next)
 }
 
@@ -100,6 +107,7 @@ type feedFlags struct {
 	dibs.FeedQuery
 	kinds  []string
 	actor  string
+	entity dibs.Entity
 	last   int
 	since  time.Time
 	follow bool
@@ -134,6 +142,7 @@ func (s *session) events() *cobra.Command {
 	s.namespaceVar(cmd, &f.Namespace, "only names of this `namespace`")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds` of event, such as claimed,demoted")
 	flags.StringVar(&f.actor, "actor", "", "only changes by this `caller`, such as the name of an API key")
+	entityVar(cmd, &f.entity, "entity", "only changes of names that this entity had before or has after them")
 	flags.IntVar(&f.Limit, "limit", 100, "how `many`, at most 1,000")
 	flags.IntVar(&f.last, "last", 0, "only the last so `many`, at most 1,000; it reads the whole feed")
 	f.given = flags.Changed
@@ -173,13 +182,15 @@ func (f *feedFlags) check() error {
 // maxLast is how many events --last can show.
 const maxLast = 1000
 
-// wants reports whether an event is selected.
+// wants reports whether an event is selected. A free name still has its last entity, which does not
+// concern the next owner.
 func (f *feedFlags) wants(e dibs.Event) bool {
-	return (len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))) && (f.actor == "" || e.Actor == f.actor)
+	return (len(f.kinds) == 0 || slices.Contains(f.kinds, string(e.Kind))) && (f.actor == "" || e.Actor == f.actor) &&
+		(f.entity.IsZero() || f.entity == e.Entity || f.entity == e.After.Entity || f.entity == e.Before.Entity && e.Before.State != dibs.Free)
 }
 
 // wantsAll reports whether every event is selected.
-func (f *feedFlags) wantsAll() bool { return len(f.kinds) == 0 && f.actor == "" }
+func (f *feedFlags) wantsAll() bool { return len(f.kinds) == 0 && f.actor == "" && f.entity.IsZero() }
 
 // read returns the selected events, and the cursor behind them. It fills the page even if few of
 // many events are selected. The feed can only be read forwards, so the last ones are those that are

@@ -33,6 +33,8 @@ func TestEventsOfACaller(t *testing.T) {
 		"--actor admin --kind claimed":   "name-2",
 		"--actor admin --kind confirmed": "",
 		"--actor check":                  "",
+		"--entity user/2":                "name-2",
+		"--entity user/3 --actor admin":  "",
 	} {
 		o := w.run("", append([]string{"events"}, strings.Fields(args)...)...)
 		if got := strings.Join(regexp.MustCompile(`name-\d`).FindAllString(o.stdout, -1), " "); o.code != 0 || got != want {

@@ -39,6 +39,9 @@ var (
 	Span  = span
 )
 
+// NewLog is the log of a server, for tests.
+var NewLog = newLog
+
 // HintedCodes returns the codes after which there are hints.
 func HintedCodes() []dibs.Code { return slices.Sorted(maps.Keys(hints)) }
 

@@ -123,12 +123,17 @@ func (p *printer) end(n dibs.Name) string {
 	return p.moment(n.Until)
 }
 
-// expiry returns the end of a hold, with the remaining time by the engine's clock.
+// expiry returns the end of a hold, with the remaining time by the engine's clock. A name that was
+// confirmed or given up still has ExpiresAt, but that is no end of what it is now.
 func (p *printer) expiry(n dibs.Name) string {
-	if n.State != dibs.Held || n.Remaining <= 0 {
+	switch {
+	case n.State != dibs.Held && n.State != dibs.Suspect:
+		return ""
+	case n.Remaining <= 0:
 		return date(n.ExpiresAt)
+	default:
+		return moment(n.ExpiresAt, n.ExpiresAt.Add(-n.Remaining))
 	}
-	return moment(n.ExpiresAt, n.ExpiresAt.Add(-n.Remaining))
 }
 
 func owner(e dibs.Entity) string {

@@ -364,6 +364,7 @@ func background(ctx context.Context, work func(context.Context)) (stop func()) {
 func newLog(stderr io.Writer, cfg *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel}
 	if cfg.LogFormat == "json" {
+		options.ReplaceAttr = durationInWords
 		return slog.New(health.Quiet(slog.NewJSONHandler(stderr, options)))
 	}
 	return slog.New(health.Quiet(slog.NewTextHandler(stderr, options)))
@@ -382,6 +383,15 @@ func (sv *service) movedTo() string {
 		}
 	}
 	return ""
+}
+
+// durationInWords writes a duration as the text format does, "13.5s". In JSON slog would write
+// nanoseconds, without the unit.
+func durationInWords(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // welcome prints the server's URL and a first request.

@@ -233,11 +233,14 @@ func (s *Server) mayInScope(ctx context.Context, verb access.Verb, scope string)
 	if callerOf(ctx).MayInScope(verb, scope) {
 		return nil
 	}
-	where := "outside of any scope"
+	all, has := "'*'", "nowhere"
 	if scope != "" {
-		where = "in the whole scope " + scope
+		all = "'" + scope + ".*'"
 	}
-	return s.forbidden(verb, where)
+	if patterns := callerOf(ctx).Patterns(verb); len(patterns) > 0 {
+		has = "only in " + strings.Join(patterns, ", ")
+	}
+	return s.forbids(fmt.Sprintf("this call is about a whole entity, which needs the right %q in %s; this caller has it %s", verb, all, has))
 }
 
 // maySomewhere returns a problem if the caller lacks one of the verbs in every namespace: such a
@@ -253,8 +256,12 @@ func (s *Server) maySomewhere(ctx context.Context, verbs ...access.Verb) error {
 }
 
 func (s *Server) forbidden(verb access.Verb, where string) *problem {
+	return s.forbids(fmt.Sprintf("this caller lacks the right %q %s", verb, where))
+}
+
+func (s *Server) forbids(detail string) *problem {
 	s.cfg.Metrics.deny(access.Forbidden)
-	return newProblem(http.StatusForbidden, "FORBIDDEN", fmt.Sprintf("this caller lacks the right %q %s", verb, where))
+	return newProblem(http.StatusForbidden, "FORBIDDEN", detail)
 }
 
 // signIn returns the caller of a request, or a problem. An address with too many failures is

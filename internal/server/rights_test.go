@@ -361,6 +361,27 @@ func TestMatrixIsComplete(t *testing.T) {
 	}
 }
 
+// A call about a whole entity that is refused says which right it needs, where, and where the caller has it.
+func TestRefusalOfAWholeEntity(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, map[string]access.Caller{"key": {Name: "support", Grants: []access.Grant{
+		{Verbs: []access.Verb{access.Read}, Namespaces: []string{"slug", "acme.slug"}},
+	}}})
+	for path, want := range map[string]string{
+		"/v1/entities/user/42":            `needs the right \"get\" in '*'; this caller has it only in slug, acme.slug`,
+		"/v1/entities/user/42?scope=acme": `needs the right \"get\" in 'acme.*'; this caller has it only in slug, acme.slug`,
+	} {
+		res, text := r.send(http.MethodGet, path, http.Header{"Authorization": {"Bearer key"}}, "")
+		if res.status != http.StatusForbidden || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want %s", path, res.status, text, want)
+		}
+	}
+	res, text := r.send(http.MethodDelete, "/v1/entities/user/42", http.Header{"Authorization": {"Bearer key"}}, "")
+	if want := `needs the right \"delete\" in '*'; this caller has it nowhere`; res.status != http.StatusForbidden || !strings.Contains(text, want) {
+		t.Errorf("%d %s, want %s", res.status, text, want)
+	}
+}
+
 // Guessed tokens, and tokens of others, are refused and counted.
 func TestGuessesAreCounted(t *testing.T) {
 	t.Parallel()

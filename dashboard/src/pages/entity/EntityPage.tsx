@@ -56,13 +56,21 @@ function NameTable({ names, active, archived }: { names: Name[]; active: Name[];
               <td><StateBadge state={name.state} /></td>
               <td>{leadsTo(name, active, archived)}</td>
               <td class="soft">{(name.confirmedAt ?? name.createdAt) && <Time at={name.confirmedAt ?? name.createdAt ?? ""} />}</td>
-              <td class="soft">{(name.until ?? name.expiresAt) ? <Time at={name.until ?? name.expiresAt ?? ""} /> : "–"}</td>
+              <td class="soft">{endOf(name)}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** When the state of a name ends. Only a hold ends at `expiresAt`: afterwards that is the end of the hold that the name once was. */
+function endOf(name: Name) {
+  if (name.state === "active") return "–";
+  const end = name.state === "held" ? name.expiresAt : name.until;
+  if (end) return <Time at={end} />;
+  return name.state === "alias" ? "for good" : "–";
 }
 
 function leadsTo(name: Name, active: Name[], archived: boolean) {

@@ -11,7 +11,7 @@ import { Empty } from "../../parts/Empty";
 import { EventTable } from "../../parts/EventTable";
 import { SelectField, TextField } from "../../parts/Field";
 import { Problem } from "../../parts/Problem";
-import { type Filter, isWanted, readEvents } from "./filter";
+import { type Filter, isWanted, newestEvents, readEvents } from "./filter";
 
 const kinds: EventKind[] = ["reserved", "extended", "confirmed", "claimed", "imported", "released", "expired", "suspected", "demoted", "revived", "respelled", "given_up", "unlocked", "transferred", "moved", "archived", "restored", "deleted", "forgotten"];
 
@@ -20,6 +20,8 @@ const tail = 30;
 
 /** As many rows as a page of the past has. */
 const perPage = 50;
+
+const typingPauseMs = 150;
 
 type Mode = "live" | "past";
 
@@ -44,7 +46,7 @@ export function Events() {
   );
 }
 
-/** Events as they come. A pause keeps what is on the page; what comes meanwhile is counted, and shown after it. */
+/** The newest events, and others as they come. A pause keeps what is on the page; what comes meanwhile is counted, and shown after it. */
 function Live({ filter }: { filter: Filter }) {
   const [events, setEvents] = useState<Event[]>([]);
   const [paused, setPaused] = useState(false);
@@ -63,17 +65,19 @@ function Live({ filter }: { filter: Filter }) {
     setCount(0);
     setEvents((old) => [...missed, ...old].slice(0, 1000));
   }, [paused]);
-  const rows = events.filter((event) => isWanted(event, filter)).slice(0, tail);
+  const typed = useSettled(Object.values(filter).join(" "), typingPauseMs);
+  const before = useResource(`newest events ${typed}`, (signal) => newestEvents(filter, tail, signal));
+  const came = new Set(events.map((event) => event.cursor));
+  const rows = [...events, ...(before.value ?? []).filter((event) => !came.has(event.cursor))].filter((event) => isWanted(event, filter)).slice(0, tail);
   const button = <button type="button" class="button small" aria-pressed={paused} onClick={() => setPaused(!paused)}>{paused ? `Go on${count ? ` (${number(count)} new)` : ""}` : "Pause"}</button>;
   return (
-    <Card title={paused ? "Paused" : "Live"} end={button} footer={`The newest ${tail} at most. From a time shows older ones.`}>
+    <Card title={paused ? "Paused" : "Live"} end={button} footer={feedLive.value ? `The newest ${tail}, and others as they come. “From a time” shows all of them.` : "Connecting…"}>
       {feedProblem.value ? <div class="body"><Problem error={feedProblem.value} /></div> : null}
+      <Problem error={before.error} />
       {rows.length > 0 ? <EventTable events={rows} about="tail" /> : <Empty title={feedLive.value ? "Waiting for events" : "Connecting…"}><p>Every change to a name shows here as it is committed. The playground makes some.</p></Empty>}
     </Card>
   );
 }
-
-const typingPauseMs = 150;
 
 /** Events from a time or a cursor on, page by page. */
 function Past({ filter }: { filter: Filter }) {

@@ -18,6 +18,29 @@ function concerns(event: Event, text: string): boolean {
   return [event.entity, event.before?.entity, event.after?.entity].some((entity) => entity && `${entity.type}/${entity.id}`.startsWith(text));
 }
 
+/** How far back the newest events are looked for, and in how many steps. */
+const nearestMs = 1000;
+const furthestMs = 365 * 86_400_000;
+const mostSteps = 10;
+
+/** The newest events that a filter selects, newest first. The feed is read forwards only, so this looks for the time since which there are enough events, and not too many for one answer. */
+export async function newestEvents(filter: Filter, limit: number, signal: AbortSignal): Promise<Event[]> {
+  let newest: Event[] = [];
+  let [near, far, back] = [nearestMs, furthestMs, furthestMs];
+  for (let step = 0; step < mostSteps && newest.length < limit; step++) {
+    const after = new Date(Date.now() - back).toISOString();
+    const page = await dibs.events({ limit: 1000, after, signal, ...(filter.namespace && { namespace: filter.namespace }) });
+    if (page.more) far = back;
+    else {
+      newest = page.events.filter((event) => isWanted(event, filter));
+      near = back;
+    }
+    if (near === furthestMs) break; // these are all
+    back = Math.sqrt(near * far);
+  }
+  return newest.toReversed().slice(0, limit);
+}
+
 /** How often the feed is asked for one page: each answer looks at up to a thousand events. */
 const mostCalls = 20;
 

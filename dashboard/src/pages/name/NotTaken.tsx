@@ -12,7 +12,7 @@ export function NotTaken({ namespace, value }: { namespace: string; value: strin
   return (
     <div class="card">
       <Empty title={check.value === undefined ? "…" : free ? "Nobody has this name" : "This cannot be a name here"}>
-        <p>{check.value && !check.value.available ? check.value.detail : "It was never taken, or so long ago that the registry forgot it."}</p>
+        <p>{check.value && !check.value.available ? check.value.detail : "It never had an owner. (A name that was only held is removed some time after its last hold.)"}</p>
         <div class="row"><a class="button main" href={link(["playground"], { value, namespace })}>Try it in the playground</a></div>
       </Empty>
     </div>

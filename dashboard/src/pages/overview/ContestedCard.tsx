@@ -15,7 +15,7 @@ export function ContestedCard({ class: extra = "span-5" }: { class?: string }) {
   const names = contested.value?.names ?? [];
   const most = Math.max(1, ...names.map(({ count }) => count));
   return (
-    <Card title="Most fought over" class={`${extra} tall`} footer={contested.value && <>Counted by this server since <Time at={contested.value.since} /></>}>
+    <Card title="Most fought over" class={`${extra} low`} footer={contested.value && <>Counted by this server since <Time at={contested.value.since} /></>}>
       {contested.error && !contested.value ? <div class="body"><Problem error={contested.error} /></div> : null}
       {contested.value && names.length === 0 && <Empty title="No refusals"><p>Every caller got the name that it wanted.</p></Empty>}
       <ul class="lines">

@@ -17,7 +17,7 @@ export function NamespacesCard() {
   const counts = stats.value?.names ?? [];
   const count = (namespace: string, state: State) => counts.find((n) => n.namespace === namespace && n.state === state)?.count ?? 0;
   return (
-    <Card title="Names by namespace" class="span-7 tall" footer={all.length > shown && `and ${number(all.length - shown)} smaller namespaces`}>
+    <Card title="Names by namespace" class="span-7 low" footer={all.length > shown && `and ${number(all.length - shown)} smaller namespaces`}>
       {stats.value && all.length === 0 && <Empty title="No namespaces"><p>A namespace is there as soon as a name is reserved in it.</p></Empty>}
       {all.length > 0 && (
         <div class="scroll">

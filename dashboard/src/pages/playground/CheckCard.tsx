@@ -28,11 +28,14 @@ function Answer({ namespace, answer, onTry }: { namespace: string; answer: Avail
     <>
       <p class="verdict">{answer.available ? "Can be had" : (reasons[answer.reason] ?? answer.reason)}</p>
       <p class="becomes">{answer.canonical ? <>becomes {answer.available ? <b class="name"><bdi>{answer.canonical}</bdi></b> : <NameLink namespace={namespace} value={answer.canonical} />}</> : <Place answer={answer} />}</p>
-      {!answer.available && (answer.detail || answer.until) && <p class="soft small wrap">{answer.refusal ? answer.refusal.problem : answer.until ? `until ${dateInWords(answer.until)}` : answer.detail}</p>}
+      {!answer.available && (answer.detail || answer.until) && <p class="soft small wrap">{answer.refusal ? inWords(answer.refusal.problem) : answer.until ? `until ${dateInWords(answer.until)}` : answer.detail}</p>}
       {offers.length > 0 && <p class="offers">{offers.map((offer) => <button key={offer} type="button" class="button small" onClick={() => onTry(offer)}><bdi class="name">{offer}</bdi></button>)}</p>}
     </>
   );
 }
+
+/** What a rule says, without the byte at which it refuses: the value has a mark there. */
+const inWords = (problem: string) => problem.replace(/ at byte \d+/g, "");
 
 /** The value with the place at which a rule refuses it. */
 function Place({ answer }: { answer: Availability }) {

@@ -11,7 +11,7 @@ import { CheckCard } from "./CheckCard";
 import { Race } from "./Race";
 import { Snippets } from "./Snippets";
 
-/** Namespaces that every server understands, for one that has no names yet. */
+/** Namespaces that every server understands, for one that has no names yet. They come before those that the policies add, so that the choice stays when these arrive. */
 const usual = ["slug", "username", "email", "hostname"];
 const shown = 6;
 
@@ -21,7 +21,7 @@ export function Playground() {
   const policies = useResource("policies", (signal) => operator.policies({ signal }));
   const [chosen, setChosen] = useState(namespace);
   const known = (policies.value?.policies ?? []).map((policy) => policy.namespace).filter((name) => name !== "*" && !name.includes("*"));
-  const all = [...new Set([...(namespace ? [namespace] : []), ...namespaces.value, ...known, ...usual])].filter((name) => may("check", name)).slice(0, shown);
+  const all = [...new Set([...(namespace ? [namespace] : []), ...namespaces.value, ...usual, ...known])].filter((name) => may("check", name)).slice(0, shown);
   const target = all.includes(chosen) ? chosen : (all[0] ?? "slug");
   const text = value || "Alice & Bob";
   return (

@@ -18,6 +18,9 @@ export function Snippets({ namespace, value }: { namespace: string; value: strin
   );
 }
 
+/** The token of a hold is random, and chosen before the call: only then is the same call again safe. */
+const tokenNote = "random, and saved before the call";
+
 /** A text in double quotes, as JSON, Go, TypeScript and Python write it. */
 const quoted = (text: string) => JSON.stringify(text);
 
@@ -25,24 +28,30 @@ const quoted = (text: string) => JSON.stringify(text);
 const shell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const snippets: Record<Language, (namespace: string, value: string) => string> = {
-  curl: (namespace, value) => `curl -s ${location.origin}/v1/reservations \\
+  curl: (namespace, value) => `token=$(openssl rand -hex 20)   # ${tokenNote}
+curl -s ${location.origin}/v1/reservations \\
   -H 'Content-Type: application/json' \\
-  -d ${shell(JSON.stringify({ namespace, value }))}`,
+  -d ${shell(JSON.stringify({ namespace, value, token: "TOKEN" })).replace(/TOKEN(?="}'$)/, `'"$token"'`)}`,
   go: (namespace, value) => `reg, err := dibsclient.Dial(${quoted(location.origin)}, dibsclient.Options{})
 // …
+token := dibs.NewToken() // ${tokenNote}
 hold, err := reg.Reserve(ctx, dibs.Reserve{
 	Namespace: ${quoted(namespace)},
 	Value:     ${quoted(value)},
+	Token:     token,
 })`,
-  typescript: (namespace, value) => `import { Dibs } from "@calldibs/client";
+  typescript: (namespace, value) => `import { Dibs, newToken } from "@calldibs/client";
 
 const dibs = new Dibs(${quoted(location.origin)});
+const token = newToken(); // ${tokenNote}
 const hold = await dibs.reserve({
   namespace: ${quoted(namespace)},
   value: ${quoted(value)},
+  token,
 });`,
-  python: (namespace, value) => `from calldibs import Dibs
+  python: (namespace, value) => `from calldibs import Dibs, new_token
 
 dibs = Dibs(${quoted(location.origin)})
-hold = dibs.reserve(${quoted(namespace)}, ${quoted(value)})`,
+token = new_token()  # ${tokenNote}
+hold = dibs.reserve(${quoted(namespace)}, ${quoted(value)}, token=token)`,
 };
