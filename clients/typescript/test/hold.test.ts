@@ -44,8 +44,8 @@ test("an unsure function leaves the hold", async () => {
 
 test("a hold lasts as long as its function", async () => {
   const value = fresh();
-  const name = await dibs.hold({ namespace: "slug", value, ttlMs: 1000 }, async (_, signal) => {
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+  const name = await dibs.hold({ namespace: "slug", value, ttlMs: 6000 }, async (hold, signal) => {
+    while ((await dibs.reservation(hold.reservationId))!.expiresAt === hold.expiresAt) await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(signal.aborted, false);
     return { type: "user", id: value };
   });
