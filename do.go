@@ -204,7 +204,7 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL) error {
 		failed = err
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // fn has ended, and with it this Extend
 		case err == nil:
 			hold.Name = name
 			over = asked.Add(name.Remaining)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/calldibs/dibs/dibsclient"
 )
@@ -74,7 +75,7 @@ func TestKeysThatHoldCanExtend(t *testing.T) {
 	found := 0
 	for _, page := range markdown(t) {
 		for _, m := range lists.FindAllStringSubmatch(readText(t, strings.TrimPrefix(page, root+string(filepath.Separator))), -1) {
-			verbs := strings.FieldsFunc(strings.Join(m[1:], " "), func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') })
+			verbs := strings.FieldsFunc(strings.Join(m[1:], " "), func(r rune) bool { return !unicode.IsLetter(r) })
 			found++
 			if slices.Contains(verbs, "reserve") && slices.Contains(verbs, "confirm") && !slices.Contains(verbs, "extend") {
 				t.Errorf("%s has a key that cannot extend: %s", page, m[0])

@@ -2,6 +2,7 @@ import inspect
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -94,11 +95,11 @@ class WritingBoth(unittest.TestCase):
         self.create(dibs, "1", "ann")
         with self.assertRaisesRegex(DibsError, "NAME_TAKEN"):
             self.create(dibs, "2", "Ann")
-        with self.assertRaisesRegex(KeyError, "the index refuses"):
-            self.create(dibs, "3", "carla", KeyError("the index refuses"))
+        with self.assertRaisesRegex(sqlite3.IntegrityError, "the index refuses"):
+            self.create(dibs, "3", "carla", sqlite3.IntegrityError("the index refuses"))
         self.assertTrue(dibs.check("username", "carla").available)
-        with self.assertRaises(ConnectionResetError):
-            self.create(dibs, "4", "dave", ConnectionResetError("no answer to COMMIT"))
+        with self.assertRaises(sqlite3.OperationalError):
+            self.create(dibs, "4", "dave", sqlite3.OperationalError("no answer to COMMIT"))
         self.assertEqual((dibs.name("username", "dave").entity, self.rows), (Entity("user", "4"), {"1": "ann"}))
 
     def test_a_lost_answer_to_the_claim(self):

@@ -78,7 +78,7 @@ test("the functions on docs/adopting.md write both the name and the row", async 
   const failing = (error: Error) => async () => { throw error; };
   await createUser(dibs, insert, "1", "ann");
   await assert.rejects(createUser(dibs, insert, "2", "Ann"), /NAME_TAKEN/);
-  await assert.rejects(createUser(dibs, failing(new Error("the index refuses")), "3", "carla"), /the index refuses/);
+  await assert.rejects(createUser(dibs, failing(Object.assign(new Error("the index refuses"), { code: "23505" })), "3", "carla"), /the index refuses/);
   assert.equal((await dibs.check("username", "carla")).available, true);
   await assert.rejects(createUser(dibs, failing(Object.assign(new Error("no answer to COMMIT"), { code: "ECONNRESET" })), "4", "dave"), /no answer/);
   assert.equal((await dibs.name("username", "dave"))!.entity!.id, "4");
