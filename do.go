@@ -123,11 +123,7 @@ func (r *Registry) doHolding(
 ) ([]Name, error) {
 	entity, holds, lost, err := r.runHolding(ctx, reserve, holds, fn)
 	if err == nil {
-		names, err := r.confirmWhileHeld(ctx, holds, entity)
-		if err != nil {
-			return nil, &DoError{Holds: holds, Entity: entity, Err: because(err, lost)}
-		}
-		return names, nil
+		return r.confirmWhileHeld(ctx, holds, entity, lost)
 	}
 	if isUnsure(err) || lost != nil && errors.Is(err, lost) {
 		return nil, &DoError{Holds: holds, Err: because(err, lost)}
@@ -219,16 +215,12 @@ func (r *Registry) keepHeld(ctx context.Context, hold *Hold, ttl TTL) error {
 			return fmt.Errorf("the hold could not be extended: %w", err)
 		}
 	}
-	expired := &Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"}
-	if failed == nil {
-		return expired
-	}
-	return fmt.Errorf("%w: %w", expired, failed)
+	return because(&Error{Code: CodeAlreadyExpired, Message: "the hold is over: it could not be extended in time"}, failed)
 }
 
 // confirmWhileHeld confirms holds for their entity. It retries while the engine fails, until the
-// first of the holds is over.
-func (r *Registry) confirmWhileHeld(ctx context.Context, holds []Hold, entity Entity) ([]Name, error) {
+// first of the holds is over. Lost is why one of them was.
+func (r *Registry) confirmWhileHeld(ctx context.Context, holds []Hold, entity Entity, lost error) ([]Name, error) {
 	first := slices.MinFunc(holds, func(a, b Hold) int { return cmp.Compare(a.Remaining, b.Remaining) })
 	// The entity exists and needs its names, also if the caller has left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(first.Remaining, retryPause))
@@ -240,7 +232,7 @@ func (r *Registry) confirmWhileHeld(ctx context.Context, holds []Hold, entity En
 		}
 		retry := errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
 		if !retry || !sleep(ctx, pause) {
-			return nil, err
+			return nil, &DoError{Holds: holds, Entity: entity, Err: because(err, lost)}
 		}
 	}
 }

@@ -37,7 +37,6 @@ type Forgetting struct {
 	Redacted []Name
 	// Replayed says that there was nothing to erase.
 	Replayed bool
-	// Unknown says, of a replay, that there is no trace of the entity or the name, not even a
-	// tombstone: it may be misspelt or in another scope, or was forgotten long ago.
+	// Unknown says, of a replay, that there is not even a tombstone: it may be misspelt.
 	Unknown bool
 }

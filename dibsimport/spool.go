@@ -2,21 +2,23 @@ package dibsimport
 
 import (
 	"bufio"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
+	"math"
 	"os"
 
 	"github.com/calldibs/dibs"
 )
 
-// spool keeps rows in a temporary file until they can be entered. The zero spool is empty.
+// spool keeps rows in a temporary file until they can be entered. The zero spool is empty. It keeps values as
+// they are, also those that are no UTF-8, which JSON would change.
 type spool struct {
 	file *os.File
 	out  *bufio.Writer
-	json *json.Encoder
+	rows *gob.Encoder
 }
 
 func (s *spool) add(row Row) error { return inTempDir(s.write(row)) }
@@ -29,9 +31,16 @@ func (s *spool) write(row Row) error {
 		}
 		_ = os.Remove(file.Name()) // the open file stays, and no crash leaves it behind
 		s.file, s.out = file, bufio.NewWriter(file)
-		s.json = json.NewEncoder(s.out)
+		s.rows = gob.NewEncoder(s.out)
 	}
-	return s.json.Encode(row)
+	return s.rows.Encode(row)
+}
+
+func (s *spool) flush() error {
+	if s.file == nil {
+		return nil
+	}
+	return inTempDir(s.out.Flush())
 }
 
 // each calls do for each row, in order.
@@ -39,13 +48,13 @@ func (s *spool) each(do func(Row) error) error {
 	if s.file == nil {
 		return nil
 	}
-	if err := s.out.Flush(); err != nil {
-		return inTempDir(err)
+	if err := s.flush(); err != nil {
+		return err
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return inTempDir(err)
 	}
-	rows := json.NewDecoder(bufio.NewReader(s.file))
+	rows := gob.NewDecoder(bufio.NewReader(s.file))
 	for {
 		var row Row
 		err := rows.Decode(&row)
@@ -65,6 +74,59 @@ func (s *spool) close() {
 	if s.file != nil {
 		_ = s.file.Close()
 	}
+}
+
+// Kept has the records of a source in a temporary file, so that a plan and its import read the same ones.
+type Kept struct {
+	columns []string
+	records spool
+}
+
+// Keep reads a source to its end. The caller closes what it returns.
+func Keep(source Source) (*Kept, error) {
+	k := new(Kept)
+	for {
+		record, err := source.Next()
+		if err == nil {
+			err = k.records.add(Row{Record: record})
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			k.columns = source.Columns()
+			return k, k.records.flush()
+		case err != nil:
+			k.Close()
+			return nil, err
+		}
+	}
+}
+
+// Source returns the records from the beginning.
+func (k *Kept) Source() Source {
+	source := &keptSource{columns: k.columns}
+	if k.records.file != nil {
+		source.rows = gob.NewDecoder(bufio.NewReader(io.NewSectionReader(k.records.file, 0, math.MaxInt64)))
+	}
+	return source
+}
+
+// Close removes the file.
+func (k *Kept) Close() { k.records.close() }
+
+type keptSource struct {
+	columns []string
+	rows    *gob.Decoder // nil if there are none
+}
+
+func (k *keptSource) Columns() []string { return k.columns }
+
+func (k *keptSource) Next() (Record, error) {
+	if k.rows == nil {
+		return Record{}, io.EOF
+	}
+	var row Row
+	err := k.rows.Decode(&row)
+	return row.Record, err
 }
 
 // inTempDir adds to an error where rows are kept.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/engine"
 )
 
 // runAgainst compares the registry with a source.
@@ -54,7 +55,7 @@ func (v *verifying) setSource() error {
 		return usage("--against - reads stdin, which the question of --fix needs: add --yes")
 	}
 	if v.source.from != "" && v.source.query == "" {
-		return usage("--against %s needs a --query, or is a file that does not exist", v.against)
+		return usage("--against %s needs a --query, or is a file that does not exist", engine.Redacted(v.against))
 	}
 	return v.source.check()
 }
@@ -82,6 +83,9 @@ func (v *verifying) compare(ctx context.Context, registry *dibs.Registry) (*dibs
 
 // compared sums a comparison up.
 func (v *verifying) compared(c *dibsimport.Comparison) (*answer, error) {
+	if c.Rows == 0 {
+		return nil, usage("--against has no rows, so nothing was compared: did the export fail?")
+	}
 	var err error
 	if c.Count() > 0 {
 		err = exitError{ExitFindings}

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,6 +132,47 @@ func TestExportFilters(t *testing.T) {
 	s.refused("a.db", cli.ExitUsage, "use yes or no", "export", "--archived", "maybe")
 	s.refused("a.db", cli.ExitUsage, "--format csv, tsv or jsonl", "export", s.path("names.xls"))
 	s.refused("none.db", cli.ExitNotFound, "there is no store", "export")
+}
+
+// A plan and its import read a query once: a second time it may have other rows, or the same in another order.
+func TestPlanAndImportReadOneQuery(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	db, err := sql.Open("sqlite", s.path("users.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	const users = 40
+	_, err = db.ExecContext(t.Context(), fmt.Sprintf(`CREATE TABLE users (id, username);
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO users SELECT i, 'quinn-' || i FROM n;
+		INSERT INTO users VALUES (101, 'ann'), (102, 'ann')`, users))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.try("a.db", "", "import", "--from", "sqlite:"+s.path("users.db"), "--query", "SELECT id, username FROM users ORDER BY random()",
+		"--namespace", "username", "--entity-type", "user", "--on-conflict", "skip")
+	if names := strings.Count(s.do("a.db", "export", "--format", "jsonl"), "quinn-"); o.code != cli.ExitTaken || names != users {
+		t.Errorf("%d names, want %d: %s", names, users, o)
+	}
+	if out := s.do("a.db", "check", "username", "ann"); !strings.Contains(out, "yes") {
+		t.Errorf("a name that two rows want was given away: %s", out)
+	}
+}
+
+// What is compared with nothing is not well.
+func TestVerifyAgainstNothing(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.populate("a.db")
+	if err := os.WriteFile(s.path("none.csv"), []byte("id,slug\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.refused("a.db", cli.ExitUsage, "no rows", "verify", "--against", s.path("none.csv"), "--namespace", "slug", "--entity-type", "user", "--value", "slug")
+	o := s.try("a.db", "", "verify", "--against", "postgres://shop:geheim@db/shop", "--namespace", "slug", "--entity-type", "user")
+	if o.code != cli.ExitUsage || strings.Contains(o.stderr, "geheim") {
+		t.Error(o)
+	}
 }
 
 // An archived owner does not resolve. Where it has several names, an alias is left out rather than led astray.

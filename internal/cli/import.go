@@ -32,7 +32,8 @@ type importing struct {
 	lost    string // the file for rows that are not imported
 	options dibsimport.Options
 
-	begun    bool // rows may have been imported
+	kept     *dibsimport.Kept // the rows of the query, if it was made for a plan
+	begun    bool             // rows may have been imported
 	progress progress
 	examples []dibsimport.Lost // the first rows that are not imported, for the terminal
 	numbered [][]string        // the first rows that got a number
@@ -167,6 +168,12 @@ func sameFile(a, b string) bool {
 // planAndRun makes a plan if that is wanted or needed, and then imports.
 func (i *importing) planAndRun(ctx context.Context, t *importTarget) (report dibsimport.Report, err error) {
 	if i.dryRun || i.options.OnConflict == dibsimport.Fail || i.options.OnConflict == dibsimport.Skip {
+		if i.from != "" && !i.dryRun {
+			if err := i.keepQuery(ctx); err != nil {
+				return report, err
+			}
+			defer i.kept.Close()
+		}
 		if report, err = i.plan(ctx, t); err != nil || i.dryRun {
 			return report, err
 		}
@@ -225,6 +232,9 @@ func (i *importing) each(
 
 // open opens the source. Size tells how much of it was read.
 func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measuredFile, closeSource func() error, err error) {
+	if i.kept != nil {
+		return i.kept.Source(), nil, func() error { return nil }, nil
+	}
 	if i.from != "" {
 		db, err := sqlsource.Open(i.from)
 		if err != nil {
@@ -253,6 +263,18 @@ func (i *importing) open(ctx context.Context) (_ dibsimport.Source, size *measur
 	default:
 		return dibsimport.JSONLines(size), size, file.Close, nil
 	}
+}
+
+// keepQuery keeps the rows of the query: a second one could have others, and the import would not be what was
+// planned.
+func (i *importing) keepQuery(ctx context.Context) error {
+	source, _, closeSource, err := i.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeSource() }()
+	i.kept, err = dibsimport.Keep(source)
+	return err
 }
 
 // keepStdin copies stdin to a temporary file: a plan reads it first, and then the import.
