@@ -31,7 +31,7 @@ func TestRetriesAreInOneTable(t *testing.T) {
 		got = append(got, row[0]+": "+strings.SplitN(row[1], ",", 2)[0])
 	}
 	sameSet(t, "how often clients repeat a call", got, []string{
-		"TypeScript: for " + numberIn(t, "clients/typescript/src/http.ts", `timeoutMs \?\? (\d+)_000\)`) + " s",
+		"TypeScript: for " + numberIn(t, "clients/typescript/src/http.ts", `timeoutMs \?\? (\d+)_000`) + " s",
 		"Python: for " + numberIn(t, "clients/python/calldibs.py", `timeout: float = (\d+)\.0`) + " s",
 		fmt.Sprintf("Go: %d times", dibsclient.DefaultRetries),
 	})
