@@ -20,6 +20,7 @@ import (
 var damageFault = fault{
 	Fault: Fault{"damage", "all servers are killed, and copies of the file are damaged and served", "sqlite"},
 	inject: func(t *run, _ *rand.Rand) time.Time {
+		t.awaitFirstEvent()
 		for _, s := range t.servers {
 			s.kill()
 		}
@@ -38,6 +39,13 @@ var damageFault = fault{
 			e.examine(random)
 		}
 	},
+}
+
+// awaitFirstEvent waits until there is something that can be compared, for a while.
+func (t *run) awaitFirstEvent() {
+	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
+	defer cancel()
+	_, _ = t.servers[0].patient.AwaitEvents(ctx, dibs.FeedQuery{After: t.audit.from, Limit: 1})
 }
 
 // damagedCopies is how many copies are damaged each time.
@@ -151,7 +159,7 @@ func (e *examination) readNames() error {
 // examine damages a copy, and serves it.
 func (e *examination) examine(random *rand.Rand) {
 	if len(e.names) == 0 {
-		return // there is nothing to compare yet
+		return // no history has begun, so there is nothing to compare
 	}
 	t := e.t
 	path := filepath.Join(t.Folder, "damaged.db")
