@@ -141,8 +141,11 @@ func (c *comparer) readSource(source Source) error {
 		if err != nil {
 			return err
 		}
-		if err := c.note(row, record); err != nil {
-			return err
+		c.result.Rows++
+		if row.unreadable == nil {
+			if err := c.note(row, record); err != nil {
+				return err
+			}
 		}
 		if c.batch = append(c.batch, row); len(c.batch) == batchSize {
 			if err := c.flush(); err != nil {
@@ -152,12 +155,8 @@ func (c *comparer) readSource(source Source) error {
 	}
 }
 
-// note notes what the source is about.
+// note notes what a row says of the source.
 func (c *comparer) note(row Row, record Record) error {
-	c.result.Rows++
-	if row.unreadable != nil {
-		return nil
-	}
 	c.aliases = c.aliases || c.rows.has(record, func(m Mapping) string { return m.AliasOf })
 	c.archives = c.archives || c.rows.has(record, func(m Mapping) string { return m.Archived })
 	types := c.scopes[row.Namespace]

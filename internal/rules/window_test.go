@@ -224,6 +224,15 @@ func TestRefusalsJoinTheirGroup(t *testing.T) {
 	wantTogether(f, set.Sweep(dibs.Ref{Kind: dibs.KindName, ID: hold.ID}).Request, mustApply(t, set, coretest.Decommission("email", "x@y", coretest.User1)))
 }
 
+// A list of replays changes nothing, and still rests on the change that it found.
+func TestReplaysJoinTheirGroup(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	set := mustPolicies(t, nil)
+	claim := coretest.Claim("slug", "x", coretest.User1)
+	wantTogether(f, mustApply(t, set, claim), mustApply(t, set, claim, claim))
+}
+
 // A ReserveFirst that passes over a look-alike has read the name that it looks like.
 func TestReserveFirstReadsWhatItPassesOver(t *testing.T) {
 	t.Parallel()
