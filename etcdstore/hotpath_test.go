@@ -54,6 +54,9 @@ func prepareRequest(tb testing.TB, s *Store, groups []dibs.Group) *transaction {
 
 // A reserve is two keys, and little work. Members pay for each key, and callers wait for both.
 func TestCostOfAReserve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector, pools lose what they have")
+	}
 	const (
 		names           = 512
 		mostBytes       = 380 // of the request

@@ -102,6 +102,9 @@ func TestHostnameJoin(t *testing.T) {
 }
 
 func TestHostnameAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector, pools lose what they have")
+	}
 	// not parallel: AllocsPerRun
 	for value, most := range map[string]float64{"acme-inc": 0, "Acme-Inc": 1} {
 		if got := testing.AllocsPerRun(100, func() { _, _ = profile.Hostname{}.Canonical(value) }); got > most {

@@ -15,6 +15,9 @@ import (
 
 // A call on memstore allocates little. The bounds are what was measured, and a few more.
 func TestAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector, pools lose what they have")
+	}
 	ctx := context.Background()
 	reg := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{Suggestions: -1})
 	must := func(_ any, err error) {

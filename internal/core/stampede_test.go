@@ -115,6 +115,9 @@ func TestSuggestionsAreSharedByBatches(t *testing.T) {
 
 // A loser of a race costs little: its own request, and no decision about the name.
 func TestAllocationsOfARace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector, pools lose what they have")
+	}
 	const callers, most = 2000, 18
 	reg := coretest.MustOpen(t, memstore.New(memstore.Config{}), dibs.Config{})
 	race := func(name string) uint64 {
