@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/calldibs/dibs"
@@ -81,7 +82,7 @@ func (f *forgetter) forgetPerson(ctx context.Context) error {
 		}
 		after = found.last
 		for _, id := range found.names {
-			if err := f.forgetIn(ctx, dibs.Ref{Kind: dibs.KindName, Scope: f.person.Scope, ID: id}); err != nil {
+			if err := f.forgetIn(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -150,22 +151,76 @@ func (f *forgetter) search(ctx context.Context, after dibs.Cursor) (found mentio
 	}
 }
 
-// forgetIn forgets the person in one name and its history, a few events with each commit. It reads
+// forgetIn forgets the person in a row that mentions it, and in the other rows in which the name was or is. Those
+// that do not mention the person come first: only the others tell what the name took with it.
+func (f *forgetter) forgetIn(ctx context.Context, id dibs.ID) error {
+	rows, err := f.rowsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 1 {
+		return f.forgetWith(ctx, id, nil)
+	}
+	var silent, telling []dibs.ID
+	histories := make(map[dibs.ID][]dibs.Event)
+	for _, row := range rows {
+		if histories[row], err = f.eventsOf(ctx, row); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(histories[row], func(e dibs.Event) bool { return f.person.IsIn(&e) }) {
+			telling = append(telling, row)
+		} else {
+			silent = append(silent, row)
+		}
+	}
+	for _, row := range slices.Concat(silent, telling) {
+		others := maps.Clone(histories)
+		delete(others, row)
+		if err := f.forgetWith(ctx, row, slices.Collect(maps.Values(others))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsOf returns a row and all others that had or have the same name.
+func (f *forgetter) rowsOf(ctx context.Context, id dibs.ID) ([]dibs.ID, error) {
+	rows := []dibs.ID{id}
+	for i := 0; i < len(rows); i++ {
+		others, err := askAlone(ctx, f.core, f.rules().OtherRows(f.ref(rows[i])))
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range others {
+			if !slices.Contains(rows, other) {
+				rows = append(rows, other)
+			}
+		}
+	}
+	return rows, nil
+}
+
+func (f *forgetter) ref(row dibs.ID) dibs.Ref {
+	return dibs.Ref{Kind: dibs.KindName, Scope: f.person.Scope, ID: row}
+}
+
+// forgetWith forgets the person in one row and its history, a few events with each commit. It reads
 // the record, then the history, and both again if the name changed in between.
-func (f *forgetter) forgetIn(ctx context.Context, ref dibs.Ref) error {
+func (f *forgetter) forgetWith(ctx context.Context, row dibs.ID, others [][]dibs.Event) error {
 	var rev uint64
 	var history []dibs.Event
+	ref := f.ref(row)
 	for known := false; ; {
 		var err error
 		if !known {
 			if rev, err = askAlone(ctx, f.core, f.rules().Revision(ref)); err != nil {
 				return err
 			}
-			if history, err = f.eventsOf(ctx, ref.ID); err != nil {
+			if history, err = f.eventsOf(ctx, row); err != nil {
 				return err
 			}
 		}
-		result, failed := perform(ctx, f.core, f.rules().ForgetIn(ref, f.person, rev, history, f.dryRun), false)
+		result, failed := perform(ctx, f.core, f.rules().ForgetIn(ref, f.person, rev, history, others, f.dryRun), false)
 		if failed != nil {
 			return failed
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,9 +78,9 @@ func (t *target) mayForget(n *nameState, entity dibs.Entity) *dibs.Error {
 	}
 }
 
-// ForgetIn forgets a person in the row of a name, whose history is known up to a revision. One
-// commit redacts at most [RedactAtOnce] events.
-func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []dibs.Event, dryRun bool) *Job[Forgotten] {
+// ForgetIn forgets a person in the row of a name, whose history is known up to a revision, with the histories of
+// the other rows in which the name was or is. One commit redacts at most [RedactAtOnce] events.
+func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []dibs.Event, others [][]dibs.Event, dryRun bool) *Job[Forgotten] {
 	atOnce := RedactAtOnce
 	if dryRun {
 		atOnce = len(history)
@@ -99,8 +100,9 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if who.has(n, history) {
 			return p.erase(v, n), nil
 		}
-		r := who.redact(history)
-		if len(r.events) == 0 {
+		from := who.heritage(others)
+		r := who.redact(history, from)
+		if len(r.events) == 0 && !(from.details && r.row && n.hasDetails()) {
 			return Forgotten{}, nil
 		}
 		// With the first commit: the next one finds less in the history.
@@ -187,12 +189,32 @@ func (p Person) has(n *nameState, history []dibs.Event) bool {
 	return false
 }
 
+// heritage is what a name may have of a person from other rows, in which it was before the rules of its
+// namespace changed. The zero heritage is nothing.
+type heritage struct {
+	details      bool            // the details of a hold
+	correlations map[string]bool // correlation IDs
+}
+
+// heritage returns what a name took with it from rows, by their histories.
+func (p Person) heritage(histories [][]dibs.Event) (h heritage) {
+	h.correlations = make(map[string]bool)
+	for _, history := range histories {
+		r := p.redact(history, heritage{})
+		h.details = h.details || r.left
+		maps.Copy(h.correlations, r.inherited)
+	}
+	return h
+}
+
 // redaction is what the history of another entity's name has about the person.
 type redaction struct {
 	events []dibs.Event // as they will be; those that tell which epochs were the person's come last
 	row    bool         // the row may have details of a hold of the person's
+	left   bool         // they left with the name for another row
 
-	epochs map[uint64]bool // epochs of the person's, and those that inherited from one
+	epochs    map[uint64]bool // epochs of the person's, and those that inherited from one
+	inherited map[string]bool // correlation IDs of the person's
 }
 
 // concerns reports whether a token was the person's, or may have been: it is not known for tokens
@@ -202,7 +224,7 @@ func (r *redaction) concerns(t dibs.SpentToken) bool { return r.epochs[t.Epoch] 
 // redact finds what a history has about the person. Everything in an epoch of the person's is
 // removed, except for the name itself; later events lose what they inherited from such an epoch. A
 // history that is redacted in part, the first events of the result first, leads to the rest.
-func (p Person) redact(history []dibs.Event) (r redaction) {
+func (p Person) redact(history []dibs.Event, from heritage) (r redaction) {
 	epochs := make(map[uint64]bool)
 	for i := range history {
 		if e := &history[i]; e.After.Entity == p.Entity {
@@ -210,8 +232,8 @@ func (p Person) redact(history []dibs.Event) (r redaction) {
 		}
 	}
 	// A transfer begins an epoch and keeps the details of the hold, so epochs inherit in a chain.
-	inherited := make(map[string]bool) // correlation IDs
-	r.epochs = make(map[uint64]bool)
+	r.epochs, r.inherited = make(map[uint64]bool), make(map[string]bool)
+	maps.Copy(r.inherited, from.correlations)
 	for i := range history {
 		e := &history[i]
 		if beginsEpoch(e.Kind) {
@@ -219,7 +241,12 @@ func (p Person) redact(history []dibs.Event) (r redaction) {
 		}
 		if epochs[e.Epoch] {
 			r.row = true
-			inherited[e.CorrelationID] = e.CorrelationID != ""
+			r.inherited[e.CorrelationID] = e.CorrelationID != ""
+		}
+		if e.Kind == dibs.EventMoved && e.After.State == dibs.Free {
+			r.left = r.left || r.row
+		} else if e.Kind == dibs.EventMoved && from.details { // they came here with the name
+			r.row = true
 		}
 		r.epochs[e.Epoch] = r.row
 	}
@@ -229,7 +256,7 @@ func (p Person) redact(history []dibs.Event) (r redaction) {
 		if epochs[e.Epoch] {
 			redacted.Actor, redacted.CorrelationID, redacted.Meta = "", "", nil
 		}
-		if inherited[e.CorrelationID] {
+		if r.inherited[e.CorrelationID] {
 			redacted.CorrelationID = ""
 		}
 		if e.Entity == p.Entity {
@@ -255,6 +282,11 @@ func (p Person) redact(history []dibs.Event) (r redaction) {
 func sameEvent(e, from *dibs.Event) bool {
 	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
 		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
+}
+
+// hasDetails reports whether the row has details of a hold.
+func (n *nameState) hasDetails() bool {
+	return !n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0
 }
 
 // dropDetails removes the details of the hold. Its token can no longer replay the Confirm.

@@ -31,6 +31,45 @@ func TestForgetInheritedDetailsInALongHistory(t *testing.T) {
 	}
 }
 
+// A name that the person gave away, and that another row has since the rules changed, keeps nothing of the
+// person's hold: neither in one row nor in the other, with a correlation ID or without, after one change of the rules or more.
+func TestForgetWhatANameTookWithIt(t *testing.T) {
+	t.Parallel()
+	for _, correlation := range []string{"", "order of alice"} {
+		for _, changes := range []int{1, 2, 3} {
+			f := coretest.NewFixture(t, coretest.ExactSlugs())
+			f.ActAs("shop of alice", 0).Must(dibs.Claim{
+				Namespace: "slug", Value: "X", Entity: coretest.Alice, CorrelationID: correlation, Meta: map[string]string{"for": "alice"},
+			})
+			f.Must(dibs.Transfer{Namespace: "slug", Value: "X", From: coretest.Alice, To: coretest.User2})
+			g := f
+			for i := range changes {
+				g = g.Reopened([]map[string]dibs.Policy{coretest.FoldedSlugs(), coretest.ExactSlugs()}[i%2])
+				g.MustRecanonicalize(false)
+			}
+			g.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+			if left := g.Traces("alice"); len(left) > 0 {
+				t.Errorf("%q, after %d changes of the rules: %d records and events have a trace, such as %s", correlation, changes, len(left), left[0])
+			}
+		}
+	}
+}
+
+// The next owner of a name that moved keeps the details of its own hold.
+func TestForgetLeavesTheNextOwnersDetails(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, coretest.ExactSlugs())
+	f.Must(coretest.Claim("slug", "X", coretest.Alice), coretest.Decommission("slug", "X", coretest.Alice))
+	f.Must(dibs.Claim{Namespace: "slug", Value: "X", Entity: coretest.User2, CorrelationID: "of another"})
+	g := f.Reopened(coretest.FoldedSlugs())
+	g.MustRecanonicalize(false)
+	g.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+	g.WantNoTrace("alice")
+	if len(g.Traces("of another")) == 0 {
+		t.Error("the details of the next owner are gone")
+	}
+}
+
 // A name whose end is not recorded yet: what the history then says of it is read again.
 func TestForgetRecordsEnds(t *testing.T) {
 	t.Parallel()

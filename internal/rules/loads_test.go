@@ -187,6 +187,7 @@ func TestLoadsOfJobs(t *testing.T) {
 		"namespaces":           set.NamespacesOf([]dibs.ID{hold.ID, suspect.ID}).Request,
 		"names":                set.ReadNames([]dibs.Ref{row.Ref()}).Request,
 		"a revision":           set.Revision(row.Ref()).Request,
+		"other rows":           set.OtherRows(row.Ref()).Request,
 		"suggestions":          set.Suggest("slug", []rules.Model{{Name: "x", Refused: true}}, []string{"a", "b"}, 3, []string{"random"}).Request,
 		"a sweep":              set.Sweep(dibs.Ref{Kind: dibs.KindName, ID: hold.ID}).Request,
 		"an absent suspect":    set.Testify(rules.Testimony{ID: suspect.ID, Epoch: suspect.Epoch, Expires: suspect.ExpiresAt, Verdict: dibs.Absent}).Request,

@@ -78,6 +78,17 @@ func (set *Policies) Revision(ref dibs.Ref) *Job[uint64] {
 	})
 }
 
+// OtherRows asks for the rows that had the name of a row before the rules of its namespace changed, or have
+// it since.
+func (set *Policies) OtherRows(ref dibs.Ref) *Job[[]dibs.ID] {
+	return newQuestion(set.preparer(ref), func(v *view) ([]dibs.ID, *dibs.Error) {
+		if n := v.nameByID(ref.ID, ref.Scope); n != nil {
+			return append(n.linked(dibs.LinkMovedFrom), n.linked(dibs.LinkMovedTo)...), nil
+		}
+		return nil, nil
+	})
+}
+
 // EntityAsOf is the record of an entity as of a moment.
 type EntityAsOf struct {
 	*dibs.EntityRecord
