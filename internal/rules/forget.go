@@ -100,9 +100,8 @@ func (set *Policies) ForgetIn(ref dibs.Ref, who Person, rev uint64, history []di
 		if who.has(n, history) {
 			return p.erase(v, n), nil
 		}
-		from := who.heritage(others)
-		r := who.redact(history, from)
-		if len(r.events) == 0 && !(from.details && r.row && n.hasDetails()) {
+		r := who.redact(history, who.heritage(others))
+		if len(r.events) == 0 && !r.row {
 			return Forgotten{}, nil
 		}
 		// With the first commit: the next one finds less in the history.
@@ -282,11 +281,6 @@ func (p Person) redact(history []dibs.Event, from heritage) (r redaction) {
 func sameEvent(e, from *dibs.Event) bool {
 	return e.Entity == from.Entity && e.Before == from.Before && e.After == from.After &&
 		e.Actor == from.Actor && e.CorrelationID == from.CorrelationID && len(e.Meta) == len(from.Meta)
-}
-
-// hasDetails reports whether the row has details of a hold.
-func (n *nameState) hasDetails() bool {
-	return !n.Token.IsZero() || n.Principal != "" || n.CorrelationID != "" || len(n.Meta) > 0
 }
 
 // dropDetails removes the details of the hold. Its token can no longer replay the Confirm.

@@ -58,15 +58,35 @@ func TestForgetWhatANameTookWithIt(t *testing.T) {
 // The next owner of a name that moved keeps the details of its own hold.
 func TestForgetLeavesTheNextOwnersDetails(t *testing.T) {
 	t.Parallel()
-	f := coretest.NewFixture(t, coretest.ExactSlugs())
-	f.Must(coretest.Claim("slug", "X", coretest.Alice), coretest.Decommission("slug", "X", coretest.Alice))
-	f.Must(dibs.Claim{Namespace: "slug", Value: "X", Entity: coretest.User2, CorrelationID: "of another"})
-	g := f.Reopened(coretest.FoldedSlugs())
-	g.MustRecanonicalize(false)
-	g.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
-	g.WantNoTrace("alice")
-	if len(g.Traces("of another")) == 0 {
-		t.Error("the details of the next owner are gone")
+	next := dibs.Claim{Namespace: "slug", Value: "X", Entity: coretest.User2, CorrelationID: "of another"}
+	for what, life := range map[string]func(f *coretest.Fixture) *coretest.Fixture{
+		"before it moved": func(f *coretest.Fixture) *coretest.Fixture {
+			f.Must(coretest.Decommission("slug", "X", coretest.Alice))
+			f.Must(next)
+			g := f.Reopened(coretest.FoldedSlugs())
+			g.MustRecanonicalize(false)
+			return g
+		},
+		"after it moved": func(f *coretest.Fixture) *coretest.Fixture {
+			f.Must(dibs.Transfer{Namespace: "slug", Value: "X", From: coretest.Alice, To: coretest.User3})
+			g := f.Reopened(coretest.FoldedSlugs())
+			g.MustRecanonicalize(false)
+			g.Must(coretest.Decommission("slug", "x", coretest.User3))
+			g.Must(next)
+			return g
+		},
+	} {
+		f := coretest.NewFixture(t, coretest.ExactSlugs())
+		f.Must(dibs.Claim{Namespace: "slug", Value: "X", Entity: coretest.Alice, CorrelationID: "of alice"})
+		g := life(f)
+		g.MustForget(dibs.ForgetRequest{Entity: coretest.Alice})
+		g.WantNoTrace("alice")
+		if left := g.Traces("of another"); len(left) < 2 {
+			t.Errorf("%s: of the details of the next owner is left: %v", what, left)
+		}
+		if again := g.MustForget(dibs.ForgetRequest{Entity: coretest.Alice}); !again.Replayed {
+			t.Errorf("%s: forgotten again: %+v", what, again)
+		}
 	}
 }
 

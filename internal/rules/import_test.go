@@ -138,4 +138,9 @@ func TestImportOfLookAlikes(t *testing.T) {
 			}
 		}
 	}
+	f.Must(coretest.Rename("slug", "sa1a", coretest.User1)) // both belong to one entity
+	row := dibs.Import{Namespace: "slug", Value: "sa1a", Entity: coretest.User2}
+	if err := operator.Refused(dibs.ErrNameTaken, row); err.Reason != dibs.ReasonInUse || strings.Contains(err.Message, "sala") {
+		t.Errorf("of a name that is taken itself an operator is told %q", err.Message)
+	}
 }
