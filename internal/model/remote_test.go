@@ -104,7 +104,11 @@ func errorText(err error) string {
 	if !ok {
 		return fmt.Sprint(err)
 	}
-	text := fmt.Sprintf("%s %q %q %s %s %s %s %q", e.Code, e.Error(), e.Field, e.Namespace, e.Key, e.Reason, e.Until, e.Suggestions)
+	message := e.Error()
+	if isConfusable(e) {
+		message = "" // which tells an operator with the store the other name, and no caller of a server
+	}
+	text := fmt.Sprintf("%s %q %q %s %s %s %s %q", e.Code, message, e.Field, e.Namespace, e.Key, e.Reason, e.Until, e.Suggestions)
 	if e.Refusal != nil {
 		text += fmt.Sprintf(" %+v", *e.Refusal)
 	}
@@ -112,6 +116,11 @@ func errorText(err error) string {
 		text += fmt.Sprintf(" (%d: %s)", f.Index, errorText(f.Err))
 	}
 	return text
+}
+
+// isConfusable reports whether a refusal, or a part of it, is that of a look-alike.
+func isConfusable(e *dibs.Error) bool {
+	return e.Reason == dibs.ReasonConfusable || slices.ContainsFunc(e.Failures, func(f dibs.Failure) bool { return isConfusable(f.Err) })
 }
 
 // both asks the registry and a client.
