@@ -208,8 +208,7 @@ func confirmLate(t *testing.T, losses []time.Duration) bool {
 	t.Helper()
 	cluster := etcdtest.Shared(t)
 	cfg := etcdstore.Config{Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: patience}
-	// A sweeper could record the end, and so keep a wrong confirmation out by chance.
-	policy := dibs.Config{Default: dibs.Policy{MinTTL: time.Millisecond}, SweepEvery: -1}
+	policy := dibs.Config{Default: dibs.Policy{MinTTL: time.Millisecond}}
 	reader := register(t, cfg, policy)
 	armed, sent, arrives := make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
 	late := register(t, etcdstore.Intercept(cfg, func(ctx context.Context, method string,

@@ -233,7 +233,7 @@ func (s *session) askToForget(ctx context.Context, registry *dibs.Registry, requ
 }
 
 // unknown returns the error for a person or a name of which there is no trace. For the registry there
-// was nothing to do; but whoever wants a person erased must learn of a misspelling.
+// was nothing to do; but a caller that wants a person erased must learn of a misspelling.
 func unknown(r dibs.ForgetRequest) error {
 	if r.Namespace != "" {
 		return &dibs.Error{Code: dibs.CodeNotFound, Message: fmt.Sprintf(
