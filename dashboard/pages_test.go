@@ -163,6 +163,8 @@ func TestMarkupIsText(t *testing.T) {
 	if _, err := reg.Confirm(t.Context(), dibs.Confirm{ID: hold.ID, Token: hold.Token, Entity: owner}); err != nil {
 		t.Fatal(err)
 	}
+	p.goTo("#/")
+	p.goTo(nameHash) // it has the name as it is now
 	p.click("Rename")
 	p.fill("New name", evil+"2")
 	p.click("See what happens")
