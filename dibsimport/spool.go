@@ -90,11 +90,13 @@ func Keep(source Source) (*Kept, error) {
 		if err == nil {
 			err = k.records.add(Row{Record: record})
 		}
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			k.columns = source.Columns()
-			return k, k.records.flush()
-		case err != nil:
+			if err = k.records.flush(); err == nil {
+				return k, nil
+			}
+		}
+		if err != nil {
 			k.Close()
 			return nil, err
 		}

@@ -160,6 +160,22 @@ func TestPlanAndImportReadOneQuery(t *testing.T) {
 	}
 }
 
+// The file of lost rows takes the place of no database: neither of the source nor of the registry.
+func TestLostRowsOverwriteNoDatabase(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.populate("a.db")
+	s.do("b.db", "claim", "slug", "ann", "--entity", "user/1")
+	source := []string{"import", "--from", "sqlite:" + s.path("a.db"), "--query", "SELECT 1 AS id, 'ann' AS slug", "--namespace", "slug", "--entity-type", "user", "--value", "slug"}
+	for _, database := range []string{"a.db", "b.db"} {
+		before := s.read(database)
+		s.refused("b.db", cli.ExitUsage, "--lost would overwrite", append(source, "--lost", s.path(database))...)
+		if s.read(database) != before {
+			t.Errorf("%s was overwritten", database)
+		}
+	}
+}
+
 // What is compared with nothing is not well.
 func TestVerifyAgainstNothing(t *testing.T) {
 	t.Parallel()

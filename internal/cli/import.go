@@ -78,6 +78,9 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	target, err := i.session.target()
+	if err == nil {
+		err = i.keeps(target.Store)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +152,14 @@ func (i *importing) check() error {
 			return usage("what is in %s? Use --format csv, tsv or jsonl", i.file)
 		}
 	}
-	if sameFile(i.file, i.lost) {
-		return usage("--lost would overwrite %s, which is to be imported: give another file", i.file)
+	return errors.Join(i.keeps(i.file), i.keeps(i.from))
+}
+
+// keeps returns an error if --lost would overwrite a file, or that of an SQLite address.
+func (i *importing) keeps(file string) error {
+	file = strings.TrimPrefix(file, "sqlite:")
+	if sameFile(file, i.lost) {
+		return usage("--lost would overwrite %s: give another file", file)
 	}
 	return nil
 }

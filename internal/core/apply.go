@@ -344,7 +344,7 @@ func (w *writer) commit(batch []*call) {
 }
 
 // takeLane waits for the lane on which batches are committed that do not go through the queue. There
-// is one, so that a large import takes at most one of several writers.
+// is one, so that large imports take at most two of several writers, however many there are.
 func (w *writer) takeLane(ctx context.Context) (release func(), err error) {
 	select {
 	case w.lane <- struct{}{}:
