@@ -7,20 +7,28 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/calldibs/dibs/internal/figures"
 )
 
-// campaign fuzzes many targets, one at a time.
+// campaign fuzzes many targets, a few at once.
 type campaign struct {
 	each, slice, most time.Duration
 	file              string
-	workers, keep     int
+	atOnce, keep      int
 
-	ran    figures.Proof // what each target did, with earlier runs
-	folder string        // for test binaries
+	folder string // for test binaries
 	commit string
+	began  time.Time
+
+	mu      sync.Mutex
+	waiting []target      // those that do not run now, and have not failed
+	ran     figures.Proof // what each target did, with earlier runs
+	failed  bool
 }
 
 // run fuzzes the targets that have run least, until each has had its time, the time of the campaign is over, or ctx ends.
@@ -30,7 +38,7 @@ func (c *campaign) run(ctx context.Context, only string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	targets = slices.DeleteFunc(targets, func(t target) bool { return !strings.Contains(t.String(), only) })
+	c.waiting = slices.DeleteFunc(targets, func(t target) bool { return !strings.Contains(t.String(), only) })
 	commit, err := exec.Command("git", "rev-parse", "--short=10", "HEAD").Output()
 	if err != nil {
 		return false, fmt.Errorf("git: %w", err)
@@ -45,29 +53,38 @@ func (c *campaign) run(ctx context.Context, only string) (ok bool, err error) {
 			return false, err
 		}
 	}
-	ok = true
-	for began := time.Now(); ctx.Err() == nil; {
-		t, length := c.next(targets, time.Since(began))
+	c.began = time.Now()
+	turns, ctx := errgroup.WithContext(ctx)
+	for range c.atOnce {
+		turns.Go(func() error { return c.takeTurns(ctx) })
+	}
+	if err := turns.Wait(); err != nil {
+		return false, err
+	}
+	c.report()
+	return !c.failed, nil
+}
+
+// takeTurns fuzzes one target after the other.
+func (c *campaign) takeTurns(ctx context.Context) error {
+	for ctx.Err() == nil {
+		t, length := c.next(time.Since(c.began))
 		if length <= 0 {
 			break
 		}
-		r, err := c.fuzz(ctx, t, length)
-		if err != nil {
-			return false, err
-		}
-		if !r.ok {
-			ok = false
-			targets = slices.DeleteFunc(targets, func(other target) bool { return other == t })
+		if err := c.fuzz(ctx, t, length); err != nil {
+			return err
 		}
 	}
-	c.report()
-	return ok, nil
+	return nil
 }
 
-// next returns the target that has run least, and how long it runs now: not at all if it has had its time, or the time of the
-// campaign is over.
-func (c *campaign) next(targets []target, gone time.Duration) (least target, length time.Duration) {
-	for i, t := range targets {
+// next takes the target out of those that wait which has run least, and returns how long it runs now: not at all if it has had
+// its time, or the time of the campaign is over.
+func (c *campaign) next(gone time.Duration) (least target, length time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, t := range c.waiting {
 		if left := c.each - c.had(t); i == 0 || left > length {
 			least, length = t, left
 		}
@@ -75,6 +92,7 @@ func (c *campaign) next(targets []target, gone time.Duration) (least target, len
 	if c.most > 0 {
 		length = min(length, c.most-gone)
 	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(t target) bool { return t == least })
 	return least, min(length, c.slice).Round(time.Second) // a shorter time is not worth its start
 }
 
@@ -84,33 +102,51 @@ func (c *campaign) had(t target) time.Duration {
 }
 
 // fuzz runs a target for a while, and keeps what it did.
-func (c *campaign) fuzz(ctx context.Context, t target, length time.Duration) (result, error) {
-	program, err := t.build(c.folder)
+func (c *campaign) fuzz(ctx context.Context, t target, length time.Duration) error {
+	program, err := c.build(t)
 	if err != nil {
-		return result{}, err
+		return err
 	}
 	began := time.Now()
-	r, err := t.fuzz(ctx, program, length, c.workers)
+	r, err := t.fuzz(ctx, program, length)
 	if err != nil {
-		return result{}, err
+		return err
 	}
 	fmt.Println(r)
 	if !r.ok {
 		fmt.Println(indented(r.output))
 	} else if c.keep > 0 && ctx.Err() == nil {
 		if err := t.keep(c.keep); err != nil {
-			return result{}, err
+			return err
 		}
 	}
-	run := figures.FuzzTarget{
+	return c.add(r, figures.FuzzTarget{
 		Package: t.pkg, Name: t.name, Seconds: r.took.Seconds(), Inputs: r.executions, New: r.interesting, Findings: r.findings,
 		Date: began.UTC().Format(time.DateOnly), Commit: c.commit,
-	}
+	})
+}
+
+// build returns the test binary of a target. Targets of one package share theirs.
+func (c *campaign) build(t target) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return t.build(c.folder)
+}
+
+// add adds a run of a target, which waits for its next turn unless it has failed.
+func (c *campaign) add(r result, run figures.FuzzTarget) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ran.AddFuzz(run)
-	if c.file != "" {
-		err = figures.UpdateProof(c.file, func(p *figures.Proof) { p.AddFuzz(run) })
+	if r.ok {
+		c.waiting = append(c.waiting, r.target)
+	} else {
+		c.failed = true
 	}
-	return r, err
+	if c.file == "" {
+		return nil
+	}
+	return figures.UpdateProof(c.file, func(p *figures.Proof) { p.AddFuzz(run) })
 }
 
 // report prints the sums.

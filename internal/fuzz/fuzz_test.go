@@ -64,7 +64,8 @@ func TestInputsIn(t *testing.T) {
 	}
 }
 
-// The target that has run least is next, for what it lacks, and not longer than a slice or than the time that is left.
+// The target that has run least is next, for what it lacks, and not longer than a slice or than the time that is left. It does
+// not run twice at once.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	a, b := target{"profile", "FuzzA"}, target{"profile", "FuzzB"}
@@ -82,14 +83,18 @@ func TestNext(t *testing.T) {
 		"the time is over":     {0, 0, time.Hour, time.Hour, a, 0},
 		"too short to be used": {599.9, 600, 0, 0, a, 0},
 	} {
-		run := campaign{each: 10 * time.Minute, slice: time.Minute, most: c.most}
+		run := campaign{each: 10 * time.Minute, slice: time.Minute, most: c.most, waiting: []target{a, b}}
 		run.ran.AddFuzz(figures.FuzzTarget{Package: a.pkg, Name: a.name, Seconds: c.ranA})
 		run.ran.AddFuzz(figures.FuzzTarget{Package: b.pkg, Name: b.name, Seconds: c.ranB})
-		if next, length := run.next([]target{a, b}, c.gone); max(0, length) != c.length || next != c.want && c.length > 0 {
+		next, length := run.next(c.gone)
+		if max(0, length) != c.length || next != c.want && c.length > 0 {
 			t.Errorf("%s: %v for %v, want %v for %v", name, next, length, c.want, c.length)
 		}
+		if slices.Contains(run.waiting, next) {
+			t.Errorf("%s: %v runs, and waits", name, next)
+		}
 	}
-	if _, length := (&campaign{each: time.Minute}).next(nil, 0); length != 0 {
+	if _, length := (&campaign{each: time.Minute}).next(0); length != 0 {
 		t.Errorf("without targets, one runs for %v", length)
 	}
 }

@@ -28,7 +28,7 @@ func main() {
 	flag.DurationVar(&c.slice, "slice", 2*time.Minute, "how long a target runs before another one is next")
 	flag.DurationVar(&c.most, "for", 0, "how long to run in all; zero means until each target has run for -time")
 	flag.StringVar(&c.file, "file", "", "the file that keeps what each target did, such as bench/proof.json; empty for none")
-	flag.IntVar(&c.workers, "parallel", runtime.NumCPU(), "how many inputs to try at once")
+	flag.IntVar(&c.atOnce, "parallel", runtime.NumCPU(), "how many targets run at once, each trying one input at a time")
 	flag.IntVar(&c.keep, "keep", 0, "how many new inputs of each target to copy to testdata/fuzz")
 	only := flag.String("only", "", "only targets whose package or name contains this")
 	flag.Parse()

@@ -97,14 +97,14 @@ func (t target) build(folder string) (string, error) {
 }
 
 // fuzz runs the target, until ctx ends at the latest.
-func (t target) fuzz(ctx context.Context, program string, length time.Duration, workers int) (result, error) {
+func (t target) fuzz(ctx context.Context, program string, length time.Duration) (result, error) {
 	cache, err := t.cache()
 	if err != nil {
 		return result{}, err
 	}
 	begin := time.Now()
 	command := exec.CommandContext(ctx, program, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+length.String(),
-		"-test.fuzzminimizetime=10x", "-test.fuzzcachedir="+cache, "-test.parallel="+strconv.Itoa(workers), "-test.timeout=0")
+		"-test.fuzzminimizetime=10x", "-test.fuzzcachedir="+cache, "-test.parallel=1", "-test.timeout=0")
 	command.Dir = filepath.FromSlash(t.pkg)
 	// It ends in order, and tells what it did.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
