@@ -50,7 +50,8 @@ var mayImport = []struct{ folder, packages string }{
 
 	// Engines.
 	{"memstore", "/ internal/bisect internal/record internal/backoff internal/snapshot"},
-	{"sqlitestore", "/ internal/bisect internal/sqlrow internal/record internal/inflight internal/backoff internal/snapshot"},
+	{"internal/durable", ""},
+	{"sqlitestore", "/ internal/bisect internal/durable internal/sqlrow internal/record internal/inflight internal/backoff internal/snapshot"},
 	{"pgstore", "/ internal/bisect internal/record internal/sqlrow internal/wake internal/inflight internal/backoff internal/snapshot"},
 	{"etcdstore", "/ internal/bisect internal/record internal/wake internal/inflight internal/backoff internal/generation internal/snapshot"},
 	{"routestore", "/ internal/bisect internal/document internal/record internal/backoff internal/snapshot"},
@@ -90,8 +91,9 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/etcdtest", "internal/freeport internal/harness internal/logtest"},
 	{"internal/etcdtest/member", ""},
 	{"internal/linear", "/"},
-	{"internal/torture", "/ dibsclient internal/engine internal/etcdtest internal/harness internal/linear internal/pgproxy internal/pgtest internal/spelling"},
-	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/archive internal/auth internal/backoff internal/build internal/config internal/copier internal/core internal/demo internal/engine internal/health internal/manpage internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/torture internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
+	{"internal/testdisk", "internal/harness"},
+	{"internal/torture", "/ dibsclient internal/engine internal/etcdtest internal/harness internal/linear internal/pgproxy internal/pgtest internal/spelling internal/testdisk"},
+	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/archive internal/auth internal/backoff internal/build internal/config internal/copier internal/core internal/demo internal/durable internal/engine internal/health internal/manpage internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/torture internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 	{"cmd/dibs-demo", "internal/demo"},
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/durable"
 )
 
 // creation is a new file that is filled before others see it.
@@ -118,7 +119,7 @@ func linkNew(temp, path string) error {
 	if err := os.Link(temp, path); err != nil {
 		return err
 	}
-	return syncFile(filepath.Dir(path))
+	return durable.Folder(filepath.Dir(path))
 }
 
 // removeAbandoned removes what processes have left that died while they filled a file for path.

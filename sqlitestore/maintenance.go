@@ -41,15 +41,6 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// syncFile flushes the entries of a folder to disk.
-func syncFile(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}
-
 var _ dibs.Scrubber = (*Store)(nil)
 
 var (

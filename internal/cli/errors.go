@@ -163,6 +163,9 @@ func (s *session) explainRefusal(indent string, e *dibs.Error) {
 	if left := e.Until.Sub(s.Now()); !e.Until.IsZero() && left > 0 {
 		say("it may become free in %s", span(left))
 	}
+	if e.Cause == dibs.CauseDamaged {
+		say("no retry helps: restore a backup; to see what is damaged: dibs verify")
+	}
 	for _, hint := range hints[e.Code] {
 		if hint.flag == "" || s.hasFlag(hint.flag) {
 			say("%s", hint.text)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/durable"
 	"github.com/calldibs/dibs/internal/wire"
 )
 
@@ -255,6 +256,7 @@ func (s *session) writeFile(path string, write func(io.Writer) error) error {
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())
+		return err
 	}
-	return err
+	return durable.Folder(filepath.Dir(path))
 }

@@ -111,6 +111,9 @@ func TestVerifyNamesAllDamage(t *testing.T) {
 	if o := command("dump", file+".dibs"); o.code == 0 || !strings.Contains(o.stderr, "is not as it was written") {
 		t.Errorf("a dump of damaged rows: %s", o)
 	}
+	if o := command("get", "slug", "bob"); o.code == 0 || !strings.Contains(o.stderr, "no retry helps: restore a backup") {
+		t.Errorf("a damaged row: %s", o)
+	}
 
 	damage("PRAGMA ignore_check_constraints = 1; UPDATE dibs_names SET status = 'reserved' WHERE canonical = 'carl'")
 	for _, args := range [][]string{{"get", "slug", "bob"}, {"dump", file + ".dibs"}} {

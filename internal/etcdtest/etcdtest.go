@@ -40,6 +40,8 @@ type Options struct {
 	// Sync keeps commits when the power fails, as a benchmark needs. Without it, they are
 	// kept when processes are killed.
 	Sync bool
+	// Folder gets the folder with the data of the members. Empty means one for temporary files.
+	Folder string
 	// TLS makes members accept only TLS, with self-signed certificates.
 	TLS bool
 	// Program is the etcd that members run. Empty means the program in the folder member, or
@@ -130,7 +132,7 @@ func prepare(opts Options) (*Cluster, error) {
 	if opts.Members == 0 {
 		opts.Members = 3
 	}
-	dir, err := os.MkdirTemp("", "etcdtest")
+	dir, err := os.MkdirTemp(opts.Folder, "etcdtest")
 	if err != nil {
 		return nil, err
 	}

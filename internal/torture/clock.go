@@ -88,7 +88,7 @@ func (t *run) jumpAll(random *rand.Rand, set func(ahead time.Duration) error) (g
 		t.must(w.await(func() bool { return s.saysSince(before[i], "the clock of the store was set") },
 			fmt.Sprintf("server %d says that the clock has jumped by %v", s.number, by)))
 	}
-	w.check(t, by)
+	w.check(by, fmt.Sprintf("with the clock %v ahead", by))
 	t.must(set(0))
 	return time.Now()
 }
@@ -110,7 +110,7 @@ func (s *server) saysSince(offset int64, word string) bool {
 	return err == nil && bytes.Contains(log[min(offset, int64(len(log))):], []byte(word))
 }
 
-// witnesses are an owned name and a held one, which no jump of a clock may give away.
+// witnesses are an owned name and a held one, which no fault may give away.
 type witnesses struct {
 	t           *run
 	namespace   string
@@ -123,13 +123,13 @@ const witnessTTL = 10 * time.Minute
 // witness makes witnesses.
 func (t *run) witness(random *rand.Rand) witnesses {
 	number := strconv.FormatUint(random.Uint64(), 36)
-	w := witnesses{t: t, namespace: t.scope() + ".clock.plain", owned: "owned-" + number, held: "held-" + number}
+	w := witnesses{t: t, namespace: t.scope() + ".witness.plain", owned: "owned-" + number, held: "held-" + number}
 	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) error {
 		_, err := r.Claim(ctx, dibs.Claim{Namespace: w.namespace, Value: w.owned, Entity: dibs.Entity{Type: "user", ID: number}})
 		return err
 	}))
 	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) (err error) {
-		w.hold, err = r.Reserve(ctx, dibs.Reserve{Namespace: w.namespace, Value: w.held, TTL: dibs.For(witnessTTL), Token: "witness-of-clocks-" + number})
+		w.hold, err = r.Reserve(ctx, dibs.Reserve{Namespace: w.namespace, Value: w.held, TTL: dibs.For(witnessTTL), Token: "the-token-of-a-witness-" + number})
 		return err
 	}))
 	return w
@@ -137,10 +137,8 @@ func (t *run) witness(random *rand.Rand) witnesses {
 
 // check notes a violation if a name was given away that is owned, or that is held by a clock which
 // is so much ahead.
-func (w witnesses) check(t *run, ahead time.Duration) {
-	wrong := func(what string) {
-		t.found(Violation{Kind: "clock", What: fmt.Sprintf("with the clock %v ahead, %s", ahead, what)})
-	}
+func (w witnesses) check(ahead time.Duration, when string) {
+	wrong := func(what string) { w.t.found(Violation{Kind: "witness", What: when + ", " + what}) }
 	if w.take(w.owned) == nil {
 		wrong("an owned name is given away")
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/torture"
 )
 
@@ -19,9 +18,6 @@ func TestClocks(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, engine)
-			if engine == "etcd" {
-				cfg.Etcd = etcdtest.Program(t)
-			}
 			if library, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1"); engine == "postgres" && library == nil {
 				cfg.Faults = []string{fault}
 				if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "apt-get install libfaketime") {

@@ -21,14 +21,10 @@ var damageFault = fault{
 	Fault: Fault{"damage", "all servers are killed, and copies of the file are damaged and served", "sqlite"},
 	inject: func(t *run, _ *rand.Rand) time.Time {
 		t.awaitFirstEvent()
-		for _, s := range t.servers {
-			s.kill()
-		}
+		t.killServers()
 		gone := time.Now()
 		t.must(copyFile(t.file, t.soundCopy()))
-		for _, s := range t.servers {
-			t.must(s.start())
-		}
+		t.startServers()
 		return gone
 	},
 	undo: func(t *run, random *rand.Rand) {
@@ -179,7 +175,7 @@ func (e *examination) examine(random *rand.Rand) {
 	defer s.close()
 	if err != nil {
 		t.damaged.Refused++
-		if log, _ := os.ReadFile(s.logPath); !bytes.Contains(log, []byte("sqlitestore: ")) {
+		if log, _ := os.ReadFile(s.logPath); !bytes.Contains(log, []byte("sqlitestore: ")) && !bytes.Contains(log, []byte(dibs.CauseDamaged)) {
 			t.damageIsServed(path, fmt.Errorf("%s: %w", damage.name, err))
 		}
 		return

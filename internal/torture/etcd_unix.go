@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/calldibs/dibs/internal/etcdtest"
+	"github.com/calldibs/dibs/internal/testdisk"
 )
 
 // members is a private etcd cluster, with links before each member.
@@ -61,6 +62,15 @@ var memberFaults = []fault{
 	{Fault: Fault{"server-clock", "the clock of a server jumps, by less and by more than the others allow, and back", "etcd"}, clock: true, inject: jumpOne},
 }
 
+// memberDiskFaults happen to the disk of all members.
+var memberDiskFaults = []fault{
+	powerFault("member-power", "all members are killed, and what was not written to their disk is lost", "etcd", func(t *run) {
+		for _, m := range t.members.Members {
+			t.members.kill(m)
+		}
+	}, func(t *run) { restartMembers(t, nil) }),
+}
+
 // jumpOne moves the clock of a server within what the others allow, and then further. One of them
 // must say so and refuse to write: see docs/engines.md. A server that is ahead may have moved the
 // registry's time, which an operator sets back.
@@ -69,13 +79,13 @@ func jumpOne(t *run, random *rand.Rand) time.Time {
 	set := func(ahead time.Duration) { t.must(setClock(t.clockPath(s.number), ahead)) }
 	set(time.Duration(random.Int64N(int64(400*time.Millisecond))) - 200*time.Millisecond)
 	pause(random, 100*time.Millisecond, time.Second)
-	w.check(t, 0)
+	w.check(0, "with a clock that is allowed")
 	before := t.logSizes()
 	set(by)
 	t.must(w.await(func() bool {
 		return slices.ContainsFunc(t.servers, func(s *server) bool { return s.saysSince(before[s.number-1], "etcdstore: this machine's clock is") })
 	}, fmt.Sprintf("a server says that the clock of server %d has jumped by %v", s.number, by)))
-	w.check(t, by)
+	w.check(by, fmt.Sprintf("with the clock %v ahead", by))
 	set(0)
 	gone := time.Now()
 	if len(t.servers) > 1 || by > 0 {
@@ -157,9 +167,10 @@ func openMembers(t *run) (engine, error) {
 			return engine{}, errNoEtcd
 		}
 	}
+	e := engine{about: "a private etcd cluster of three members", faults: slices.Concat(serverFaults, memberFaults)}
 	m := &members{}
 	t.members = m
-	m.Cluster = etcdtest.Start(t.harness, etcdtest.Options{Program: program, Between: func(_ int, address string) (string, error) {
+	options := etcdtest.Options{Program: program, Between: func(_ int, address string) (string, error) {
 		l, err := newMemberLink(address, senderOf)
 		if err != nil {
 			return "", err
@@ -167,7 +178,15 @@ func openMembers(t *run) (engine, error) {
 		t.harness.Cleanup(l.close)
 		m.others = append(m.others, l)
 		return l.address(), nil
-	}})
+	}}
+	if t.wants(memberDiskFaults) {
+		var err error
+		if t.disk, err = testdisk.New(t.harness); err == nil {
+			options.Folder, options.Sync = t.disk.Path, true
+		}
+		e = e.with(memberDiskFaults, err)
+	}
+	m.Cluster = etcdtest.Start(t.harness, options)
 	if err := m.identify(t); err != nil {
 		return engine{}, err
 	}
@@ -180,10 +199,8 @@ func openMembers(t *run) (engine, error) {
 		t.harness.Cleanup(l.close)
 		m.servers, addresses[i] = append(m.servers, l), l.address()
 	}
-	return engine{
-		store: "etcd://" + strings.Join(addresses, ",") + "/names", about: "a private etcd cluster of three members",
-		faults: slices.Concat(serverFaults, memberFaults),
-	}, nil
+	e.store = "etcd://" + strings.Join(addresses, ",") + "/names"
+	return e, nil
 }
 
 // identify learns the IDs of the members.

@@ -34,7 +34,7 @@ type Fault struct {
 
 // Faults returns all faults, in the order of the documentation.
 func Faults() (all []Fault) {
-	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, databaseClockFaults, memberFaults} {
+	for _, list := range [][]fault{serverFaults, fileFaults, diskFaults, databaseFaults, databaseDiskFaults, databaseClockFaults, memberFaults, memberDiskFaults} {
 		for _, f := range list {
 			all = append(all, f.Fault)
 		}
@@ -84,6 +84,18 @@ func onLink(draw func(*rand.Rand) trouble) func(*run, *rand.Rand) time.Time {
 func (t *run) must(err error) {
 	if err != nil {
 		t.harness.Fatal(err)
+	}
+}
+
+func (t *run) killServers() {
+	for _, s := range t.servers {
+		s.kill()
+	}
+}
+
+func (t *run) startServers() {
+	for _, s := range t.servers {
+		t.must(s.start())
 	}
 }
 

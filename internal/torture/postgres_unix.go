@@ -14,6 +14,7 @@ import (
 
 	"github.com/calldibs/dibs/internal/pgproxy"
 	"github.com/calldibs/dibs/internal/pgtest"
+	"github.com/calldibs/dibs/internal/testdisk"
 )
 
 // cluster is a private PostgreSQL cluster, and the proxy between servers and it.
@@ -83,13 +84,15 @@ var databaseFaults = []fault{
 // databaseDiskFaults happen to the disk of PostgreSQL.
 var databaseDiskFaults = []fault{
 	{Fault: Fault{"db-disk-full", "the disk of PostgreSQL is full", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
-		t.must(t.disk.fill())
+		t.must(t.disk.Fill())
 		pause(random, 100*time.Millisecond, 2*time.Second)
-		t.must(t.disk.empty())
+		t.must(t.disk.Empty())
 		gone := time.Now()
 		t.cluster.Revive(t.harness)
 		return gone
 	}},
+	powerFault("db-power", "PostgreSQL is killed, and what was not written to its disk is lost", "postgres",
+		func(t *run) { t.cluster.Kill(t.harness) }, func(t *run) { t.cluster.Restart(t.harness) }),
 }
 
 // databaseClockFaults happen to the clock of PostgreSQL.
@@ -147,8 +150,9 @@ func openCluster(t *run) (engine, error) {
 	e := engine{about: "a private PostgreSQL cluster", faults: slices.Concat(serverFaults, databaseFaults)}
 	if t.wants(databaseDiskFaults) {
 		var err error
-		if t.disk, err = newDisk(t); err == nil {
-			options.Folder = t.disk.path
+		if t.disk, err = testdisk.New(t.harness); err == nil {
+			options.Folder = t.disk.Path
+			options.Settings = map[string]string{"fsync": "on", "full_page_writes": "on"}
 		}
 		e = e.with(databaseDiskFaults, err)
 	}
@@ -159,6 +163,9 @@ func openCluster(t *run) (engine, error) {
 		e = e.with(databaseClockFaults, err)
 	}
 	c.Cluster = pgtest.Start(t.harness, options)
+	if t.disk != nil {
+		t.must(t.disk.Sync()) // the cluster itself was copied
+	}
 	network, address := c.SocketAddr()
 	c.proxy = pgproxy.Start(t.harness, network, address)
 	t.cluster = c

@@ -57,7 +57,7 @@ type Audit struct {
 
 // Violation is something that must not happen.
 type Violation struct {
-	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "clock", "server" or "run"
+	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "witness", "server" or "run"
 	What       string   `json:"what"`
 	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
 	Picture    string   `json:"picture,omitempty"`    // the file that shows them

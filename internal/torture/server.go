@@ -172,7 +172,7 @@ func lastLine(log []byte) []byte {
 	return lines[len(lines)-1]
 }
 
-// kill ends the process like a power failure of its machine.
+// kill ends the process at once. The system keeps what it has written: see the fault power.
 func (s *server) kill() {
 	if s.process == nil || s.process.Process == nil {
 		return

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that takes a lock
+
+	"github.com/calldibs/dibs/internal/testdisk"
 )
 
 // fileFaults happen to the file of SQLite.
@@ -29,28 +31,25 @@ var fileFaults = []fault{
 // diskFaults happen to the disk with the file.
 var diskFaults = []fault{
 	{Fault: Fault{"disk-full", "the disk is full", "sqlite"}, inject: func(t *run, random *rand.Rand) time.Time {
-		t.must(t.disk.fill())
+		t.must(t.disk.Fill())
 		pause(random, 20*time.Millisecond, time.Second)
-		t.must(t.disk.empty())
+		t.must(t.disk.Empty())
 		return time.Now()
 	}},
 	{Fault: Fault{"read-only", "all servers are killed, and find the disk read-only", "sqlite"}, inject: func(t *run, _ *rand.Rand) time.Time {
-		for _, s := range t.servers {
-			s.kill()
-		}
-		t.must(t.disk.setReadOnly(true))
+		t.killServers()
+		t.must(t.disk.SetReadOnly(true))
 		for _, s := range t.servers {
 			if err := s.start(); err == nil || !strings.Contains(err.Error(), "cannot write to") {
 				t.harness.Fatalf("server %d does not say that it cannot write: %v", s.number, err)
 			}
 		}
-		t.must(t.disk.setReadOnly(false))
+		t.must(t.disk.SetReadOnly(false))
 		gone := time.Now()
-		for _, s := range t.servers {
-			t.must(s.start())
-		}
+		t.startServers()
 		return gone
 	}},
+	powerFault("power", "all servers are killed, and what was not written to the disk is lost", "sqlite", (*run).killServers, (*run).startServers),
 }
 
 // openFile is a private SQLite file, on a disk of its own if it can have one.
@@ -58,8 +57,8 @@ func openFile(t *run) engine {
 	folder, e := t.Folder, engine{about: "a private SQLite file", faults: slices.Concat(serverFaults, fileFaults)}
 	if t.wants(diskFaults) {
 		var err error
-		if t.disk, err = newDisk(t); err == nil {
-			folder = t.disk.path
+		if t.disk, err = testdisk.New(t.harness); err == nil {
+			folder = t.disk.Path
 		}
 		e = e.with(diskFaults, err)
 	}

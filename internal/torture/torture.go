@@ -15,6 +15,7 @@ import (
 	stores "github.com/calldibs/dibs/internal/engine"
 	"github.com/calldibs/dibs/internal/harness"
 	"github.com/calldibs/dibs/internal/linear"
+	"github.com/calldibs/dibs/internal/testdisk"
 )
 
 // Config is a run. Its zero value needs a Program.
@@ -145,10 +146,10 @@ type run struct {
 	harness *harness.Run
 	began   time.Time
 	engine  engine
-	file    string   // of a private SQLite engine
-	disk    *disk    // with the data of a private engine; nil if it has none of its own
-	cluster *cluster // a private PostgreSQL engine
-	members *members // a private etcd engine
+	file    string         // of a private SQLite engine
+	disk    *testdisk.Disk // with the data of a private engine; nil if it has none of its own
+	cluster *cluster       // a private PostgreSQL engine
+	members *members       // a private etcd engine
 	servers []*server
 	faults  []fault
 

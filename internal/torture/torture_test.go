@@ -10,16 +10,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/torture"
 )
 
 // config is a run of the test binary.
 func config(t *testing.T, store string) torture.Config {
 	t.Helper()
-	return torture.Config{
+	cfg := torture.Config{
 		Program: []string{os.Args[0]}, Env: []string{childEnv + "=1", "PATH=" + os.Getenv("PATH")},
 		Store: store, Folder: t.TempDir(), Callers: 16,
 	}
+	if store == "etcd" {
+		cfg.Etcd = etcdtest.Program(t)
+	}
+	return cfg
 }
 
 func mustRun(t *testing.T, cfg torture.Config) torture.Report {
@@ -106,11 +111,15 @@ func TestPostgres(t *testing.T) {
 	mustSurvive(t, config(t, "postgres"), "commit-lost", "serialization", "db-cut", "db-kill")
 }
 
-// Disks of private engines become full and read-only. Only root can give them one.
+// Disks of private engines become full and read-only, and lose power. Only root can give them one.
 func TestDisks(t *testing.T) {
 	t.Parallel()
 	notShort(t)
-	for engine, faults := range map[string][]string{"sqlite": {"disk-full", "read-only"}, "postgres": {"db-disk-full", "db-read-only"}} {
+	for engine, faults := range map[string][]string{
+		"sqlite":   {"disk-full", "read-only", "power"},
+		"postgres": {"db-disk-full", "db-read-only", "db-power"},
+		"etcd":     {"member-power"},
+	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, engine)

@@ -1,0 +1,20 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// powerFault kills what has files open on the disk, takes the disk's power, and starts it again. What
+// was acknowledged before must be there: the witnesses are, however early in a run.
+func powerFault(name, about, where string, kill, start func(*run)) fault {
+	return fault{Fault: Fault{name, about, where}, inject: func(t *run, random *rand.Rand) time.Time {
+		w := t.witness(random)
+		kill(t)
+		t.must(t.disk.LosePower())
+		gone := time.Now()
+		start(t)
+		w.check(0, "after the power failed")
+		return gone
+	}}
+}
