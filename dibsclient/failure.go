@@ -101,9 +101,9 @@ func (do call) decodeResponse(r response) *failure {
 		}
 		return r.failure()
 	}
-	if !r.isJSON() {
+	if !r.isJSON() || r.mediaType() == "application/problem+json" {
 		return &failure{maybeApplied: true, err: &StatusError{Status: r.status, Detail: fmt.Sprintf(
-			"the response is %s, not JSON: check the URL given to Dial; it may belong to another server or a proxy", r.mediaType())}}
+			"the response is %s, not a result in JSON: check the URL given to Dial; it may belong to another server or a proxy", r.mediaType())}}
 	}
 	if err := do.decode(r.data); err != nil {
 		return &failure{maybeApplied: true, retryable: true, err: &StatusError{

@@ -52,7 +52,7 @@ func FuzzResponse(f *testing.F) {
 		header := http.Header{"Content-Type": {media}, "Retry-After": {retryAfter}}
 		failed := do.decodeResponse(response{status, header, data})
 		if failed == nil {
-			if status < 200 || status > 299 || !strings.Contains(media, "json") {
+			if media = strings.ToLower(media); status < 200 || status > 299 || !strings.Contains(media, "json") || strings.HasPrefix(media, "application/problem") {
 				t.Errorf("%d %s %q is a result", status, media, data)
 			}
 			return

@@ -100,6 +100,15 @@ func decodeDetail(detail string, row sqlrow.Row) error {
 	return nil
 }
 
+// parseID reads an ID in hexadecimal digits. No digits mean no ID.
+func parseID(text string) (id dibs.ID, err error) {
+	if text != "" && hex.DecodedLen(len(text)) != len(id) {
+		return id, fmt.Errorf("an ID has %d digits", len(text))
+	}
+	_, err = hex.Decode(id[:], []byte(text))
+	return id, err
+}
+
 func setField(pointer any, field string) (err error) {
 	var n int64
 	switch v := pointer.(type) {
@@ -108,8 +117,7 @@ func setField(pointer any, field string) (err error) {
 	case *bool:
 		*v = field == "t"
 	case *dibs.ID:
-		*v = dibs.ID{}
-		_, err = hex.Decode(v[:], []byte(field))
+		*v, err = parseID(field)
 	case *[]byte:
 		*v, err = hex.DecodeString(field)
 	case *int64:

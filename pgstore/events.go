@@ -66,7 +66,7 @@ func (r *eventRow) event() (dibs.Event, error) {
 		e.Rev, err = strconv.ParseUint(fields[3], 10, 64)
 	}
 	if err == nil {
-		_, err = hex.Decode(e.ID[:], []byte(fields[4]))
+		e.ID, err = parseID(fields[4])
 	}
 	if err != nil {
 		return e, fmt.Errorf("pgstore: event %s is damaged: %w", e.Cursor, err)

@@ -17,3 +17,6 @@ func (s *KeyStore) Cached() (keys, misses int) {
 	defer s.cache.mu.Unlock()
 	return len(s.cache.keys), len(s.cache.misses)
 }
+
+// SessionDigest returns the digest of the key of a session that a store has kept.
+func SessionDigest(stored string) Digest { return (&storedSession{Digest: stored}).digest() }

@@ -273,3 +273,16 @@ func TestConflictsAreRetried(t *testing.T) {
 		t.Errorf("revoked: %v", err)
 	}
 }
+
+// A session whose stored digest is damaged belongs to no key.
+func TestDamagedSession(t *testing.T) {
+	t.Parallel()
+	for _, stored := range []string{"", "zz", strings.Repeat("a", 10), strings.Repeat("a", 63), strings.Repeat("a", 66), strings.Repeat("a", 1000)} {
+		if digest := auth.SessionDigest(stored); digest != (auth.Digest{}) {
+			t.Errorf("%q is the digest %x", stored, digest)
+		}
+	}
+	if auth.SessionDigest(strings.Repeat("a", 64)) == (auth.Digest{}) {
+		t.Error("a whole digest is not read")
+	}
+}

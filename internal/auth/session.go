@@ -129,7 +129,9 @@ func (a *Authenticator) SignInIssuers() []string {
 }
 
 func (s *storedSession) digest() (sum Digest) {
-	_, _ = hex.Decode(sum[:], []byte(s.Digest)) // damaged: no key has it
+	if digest, err := hex.DecodeString(s.Digest); err == nil && len(digest) == len(sum) { // otherwise damaged: no key has it
+		copy(sum[:], digest)
+	}
 	return sum
 }
 

@@ -134,14 +134,22 @@ func splitSetting(setting string) (name, value string) {
 	return name, value
 }
 
+// notAnAddress is shown in place of what may have a password anywhere.
+const notAnAddress = "(not a store's address)"
+
 // Redacted returns an address for people and logs: without its password, and otherwise as it is
 // written, so that it leads to the same store. Text that may be a part of a password becomes "…",
 // with which no store can be opened.
 func Redacted(address string) string {
 	scheme, _, _ := strings.Cut(address, ":")
 	switch scheme {
-	case "mem", "sqlite":
+	case "sqlite":
 		return address
+	case "mem":
+		if Check(address) == nil {
+			return address
+		}
+		return notAnAddress
 	case "postgres", "postgresql", "etcd":
 		base, query, _ := strings.Cut(address, "?")
 		if !strings.Contains(base, "@") && strings.Contains(query, "@") {
@@ -153,7 +161,7 @@ func Redacted(address string) string {
 		}
 		return scheme + "://" + user + rest + publicSettings(query)
 	default:
-		return "(not a store's address)"
+		return notAnAddress
 	}
 }
 
