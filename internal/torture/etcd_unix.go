@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/testdisk"
 )
@@ -89,13 +91,24 @@ func jumpOne(t *run, random *rand.Rand) time.Time {
 	set(0)
 	gone := time.Now()
 	if len(t.servers) > 1 || by > 0 {
-		correct := exec.Command(t.Program[0], append(slices.Clone(t.Program[1:]), "clock", "set", "--store", t.engine.store)...)
-		correct.Env = t.Env
-		if said, err := correct.CombinedOutput(); err != nil {
-			t.harness.Fatalf("the time cannot be set: %v: %s", err, said)
-		}
+		t.must(t.setTime())
 	}
 	return gone
+}
+
+// setTime sets the registry's time as an operator does, who tries again if etcd does not answer.
+func (t *run) setTime() error {
+	for deadline := time.Now().Add(mostStarting); ; {
+		command := exec.Command(t.Program[0], append(slices.Clone(t.Program[1:]), "clock", "set", "--store", t.engine.store)...)
+		command.Env = t.Env
+		said, err := command.CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		if !bytes.Contains(said, []byte(dibs.CodeUnavailable)) || time.Now().After(deadline) {
+			return fmt.Errorf("the time cannot be set: %w: %s", err, said)
+		}
+	}
 }
 
 func (m *members) any(random *rand.Rand) *etcdtest.Member {
