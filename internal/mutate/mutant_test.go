@@ -79,7 +79,7 @@ func TestMutate(t *testing.T) {
 	write("go.mod", "module p\n\ngo 1.26\n")
 	write("p.go", "package p\n\nfunc limit(n int) int {\n\tif n > 3 {\n\t\tn = 3\n\t}\n\treturn n\n}\n\nfunc unused(n *int) { *n = 1 }\n")
 	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 || limit(9) != 3 {\n\t\tt.Fatal()\n\t}\n}\n")
-	write("page.md", "# Page\n\n"+begins+ends+"\n")
+	write("page.md", "# Page\n\n<!-- generated: mutation -->\n<!-- end -->\n")
 	run := func(equivalent string) bool {
 		t.Helper()
 		write("equivalent.txt", "[no caller can tell]\n"+equivalent)

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 // The bugs, and the page that lists them.
@@ -73,7 +75,7 @@ func run(ctx context.Context, o options) (missed int, err error) {
 			return missed, err
 		}
 	}
-	return 0, writePage(page, list)
+	return 0, figures.FillFile(page, part, table(bugs))
 }
 
 // plant plants the bugs, and returns how many were missed.
