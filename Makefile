@@ -1,4 +1,4 @@
-# Everything a contributor runs. `make test` on a fresh machine needs only Go: it
+# Everything a contributor runs: make help lists it. `make test` on a fresh machine needs only Go: it
 # installs what is missing.
 
 GO       ?= go
@@ -54,9 +54,16 @@ REQUESTS ?= 100000
 SEED     ?= 1
 ENGINES  ?= memory,sqlite,postgres,etcd
 
-.PHONY: all test test-plain baselines race lint fmt fuzz bench microbench mutate demo clean
+.PHONY: all help test test-plain baselines race lint fmt fuzz bench microbench mutate demo clean
 
+## all: lint and test: what make alone does
 all: lint test
+
+## help: this list. Words in capitals are variables, such as FUZZTIME=1m: the Makefile has their defaults
+help:
+	@awk '/^## / { name = ""; text = substr($$0, 4) } \
+		/^## [a-z-]+: / { name = substr(text, 1, index(text, ":") - 1); text = substr(text, index(text, ":") + 2) } \
+		/^## / { printf "%-16s %s\n", name, text }' Makefile
 
 ## test: everything that must pass before a change lands
 test: vet test-plain examples clients baselines race
@@ -72,7 +79,7 @@ vet:
 # The packages whose tests need no database, and run on every system.
 PORTABLE := . ./internal/rules ./internal/core ./profile ./memstore ./sqlitestore
 
-## cross: everything compiles for the other systems of a release, with its tests; on Windows with those that run there
+## cross: everything compiles for macOS and Windows, with the tests that run there
 .PHONY: cross
 cross:
 	GOOS=darwin $(GO) vet ./...
@@ -90,8 +97,8 @@ NPM_CI := node_modules/.package-lock.json
 	cd $* && npm ci --no-audit --no-fund
 	touch $@
 
-## examples: the tests of the examples with third-party libraries, which are separate modules, so that users of Dibs
-## do not get those libraries (shared dependencies follow those of Dibs); and of the shop in all its languages
+## examples: the tests of the examples: of those with third-party libraries, which are separate modules, so that users of Dibs
+## do not get those libraries, and of the shop in all its languages
 .PHONY: examples
 examples: deps clients/typescript/$(NPM_CI) examples/shop/typescript/$(NPM_CI)
 	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
@@ -154,9 +161,8 @@ test-engines: deps
 ## which must do the same on each engine as on memory, and the same as the model
 .PHONY: histories
 histories: deps
-	HISTORIES=$(HISTORIES) $(GO) test -timeout 240m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
-
-RUNHISTORIES := '^Test(Histories.*|Model|SweepingChangesNothing|Recanonicalize)$$'
+	HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v ./internal/linear ./internal/servetest ./internal/model \
+		-run '^Test(Histories.*|Model|SweepingChangesNothing|Recanonicalize)$$'
 
 ## crashes: kill a process before and after every step of everything that it does with a registry, on SQLite and on
 ## PostgreSQL
@@ -183,28 +189,34 @@ KEEP := $(GO) run ./internal/proof
 # The long tests of make proof. Each is a target of its own, proof-NAME, and can be run alone.
 PROOFS := crashes histories requests fuzz torture
 
-## proof: every long test, with its figures in docs/testing.md: HISTORIES on each engine, torture for PROOF in all, with at
-## least KILLS kills of servers and databases, ten minutes of each fuzz target, REQUESTS.
-## Torture and fuzzing go on where they were stopped
+# Ends a recipe: the pages show what its command did, also if it failed.
+SHOW := status=$$?; $(GO) run ./internal/chart && exit $$status
+
+## proof: every long test, with its figures in docs/testing.md: every crash, HISTORIES histories on each engine, REQUESTS requests,
+## ten minutes of each fuzz target, and torture for PROOF in all with at least KILLS kills of servers and of databases. Fuzzing
+## and torture go on where they were stopped. Each can be run alone: proof-crashes, proof-histories, proof-requests,
+## proof-fuzz, proof-torture
 .PHONY: proof
 proof: $(addprefix proof-,$(PROOFS))
 
 .PHONY: $(addprefix proof-,$(PROOFS))
-proof-histories: deps
-	$(KEEP) -name histories -- env HISTORIES=$(HISTORIES) $(GO) test -timeout 300m -count 1 -parallel 1 -v \
-		./internal/linear ./internal/servetest ./internal/model -run $(RUNHISTORIES)
-	$(GO) run ./internal/chart
+proof-crashes proof-histories: proof-%: deps
+	$(KEEP) -name $* -- $(MAKE) --no-print-directory $*; $(SHOW)
 
-proof-crashes: deps
-	$(KEEP) -name crashes -- $(MAKE) --no-print-directory crashes
-	$(GO) run ./internal/chart
+proof-requests: deps
+	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests; $(SHOW)
 
-# Each engine alone. They mostly wait for faults: make -j3 proof-torture runs all at once, and takes a third of the time.
+proof-fuzz: FUZZTIME = 10m
+proof-fuzz:
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZFILE=bench/proof.json; $(SHOW)
+
+# Each engine alone, also if another one fails. They mostly wait for faults: make -j3 proof-torture runs all at once, and
+# takes a third of the time.
 TORTURES := proof-torture-sqlite proof-torture-postgres proof-torture-etcd
-.PHONY: $(TORTURES)
-proof-torture: $(TORTURES)
-	$(GO) run ./internal/chart
+proof-torture:
+	$(MAKE) --no-print-directory --keep-going $(TORTURES); $(SHOW)
 
+.PHONY: $(TORTURES)
 $(TORTURES): deps torture-programs
 proof-torture-sqlite:
 	$(KEEP) -name 'torture sqlite' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault kill=$(KILLS)' -- $(BIN)/dibs torture sqlite --for {for} --json
@@ -217,29 +229,21 @@ proof-torture-etcd:
 	$(KEEP) -name 'torture etcd' -for $(PROOF) -share 3 -slice $(SLICE) -least 'fault leader-kill=$(KILLS)' -- \
 		$(BIN)/dibs torture etcd --etcd $(BIN)/etcd --for {for} --json
 
-# What was done until a finding is on the page, too.
-proof-fuzz: FUZZTIME = 10m
-proof-fuzz:
-	status=0; $(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZFILE=bench/proof.json || status=$$?; $(GO) run ./internal/chart && exit $$status
-
-proof-requests:
-	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests REQUESTS=$(REQUESTS) SEED=$(SEED)
-	$(GO) run ./internal/chart
-
 ## test-overload: a server under twice the load that it can carry, for a minute
 .PHONY: test-overload
 test-overload:
 	DIBS_TEST_LONG=1m $(GO) test -timeout 10m -count 1 -v -run '^TestOverload$$' ./internal/servetest
 
-## race: all tests with the race detector, in their short form. SQLite is left out of it: its code, translated from C,
-## has its own locks, and takes four times as long when every access to memory is checked; so are the tests of pages, which have
-## nothing concurrent, and those of the dashboard, which are about a browser
+## race: all tests with the race detector, in their short form. It does not look into SQLite, whose code, translated from C, has its
+## own locks, and takes four times as long when every access to memory is checked. The tests of docs/, which have nothing
+## concurrent, and of the dashboard, which are about a browser, do not run
 race: deps
-	$(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -short -timeout 10m $$($(GO) list ./... | grep -vE '/(docs|dashboard)$$')
+	packages=$$($(GO) list ./...) && $(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -short -timeout 10m \
+		$$(echo "$$packages" | grep -vE '/(docs|dashboard)$$')
 
 ## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client; cross
 lint: $(GOFUMPT) $(GOLANGCI) $(ACTIONLINT) dashboard/$(NPM_CI) cross
-	@files=$$($(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
+	@files=$$($(GOFUMPT) -l .) || exit 1; if [ -n "$$files" ]; then echo "not formatted, run make fmt:"; echo "$$files"; exit 1; fi
 	$(GOLANGCI) run ./...
 	$(ACTIONLINT)
 	cd dashboard && npm run lint
@@ -266,7 +270,8 @@ fuzz:
 fuzz-requests: deps
 	REQUESTS=$(REQUESTS) SEED=$(SEED) ENGINES=$(ENGINES) $(GO) test -timeout 120m -count 1 -v -run '^TestRequests$$' ./internal/server
 
-## bench: the goals, each compared with its peer; a run of all goals is written to bench/results.json
+## bench: the goals for speed and size, each beside what a user would have without Dibs; a run of all goals is written to
+## bench/results.json
 bench: deps
 	$(GO) test -timeout 60m -count 1 ./internal/bench -run '^TestGoals$$' -v -goals -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)' $(BENCHFLAGS)
 
@@ -282,7 +287,8 @@ import-bench: deps
 growth: deps
 	$(GO) test -timeout 300m -count 1 ./internal/bench -run '^TestGrowth$$' -v -growth $(NAMES) -folder $(GROWTHDIR) -rounds $(ROUNDS) -seconds $(SECONDS) -only '$(ONLY)'
 
-## charts: the charts and tables of docs/performance.md and docs/goals.md, from bench/results.json and bench/growth.json
+## charts: the charts in docs/charts, and the generated parts of README.md and docs/, from what bench, growth and proof have written
+## into bench/
 .PHONY: charts
 charts:
 	$(GO) run ./internal/chart
@@ -296,11 +302,11 @@ scale:
 microbench: deps
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./...
 
-## mutate: break the rules in one place at a time; fails if no test finds it; MUTATEFLAGS such as -only name.go
+## mutate: break the rules in one place at a time; fails if no test finds it; MUTATEFLAGS='-only name.go' for some places
 mutate:
 	$(GO) run ./internal/mutate $(MUTATEFLAGS)
 
-## planted: plant the bugs of internal/planted, each must be found by its test; PLANTEDFLAGS such as -only sqlitestore
+## planted: plant the bugs of internal/planted, each must be found by its test; PLANTEDFLAGS='-only sqlitestore' for some bugs
 .PHONY: planted
 planted: deps clients/typescript/$(NPM_CI)
 	PYTHON=$(PYTHON) $(GO) run ./internal/planted $(PLANTEDFLAGS)
@@ -315,7 +321,7 @@ LIVE     ?= 4m
 ## screenshots: every page of the dashboard, light and dark, wide and narrow, into dashboard/screenshots; the best into docs/images
 .PHONY: screenshots
 screenshots: deps
-	@dpkg -s $(FONTS) >/dev/null 2>&1 || { sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; $$sudo apt-get install -y --no-install-recommends $(FONTS); }
+	@dpkg -s $(FONTS) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-fonts
 	mkdir -p dashboard/screenshots
 	DIBS_SCREENSHOTS=$(CURDIR)/dashboard/screenshots DIBS_SCREENSHOTS_LIVE=$(LIVE) $(GO) test -count 1 ./dashboard -run '^TestScreenshots$$'
 	cp $(addprefix dashboard/screenshots/,$(PICTURES)) docs/images/
@@ -331,7 +337,7 @@ release: $(NFPM)
 
 # The packages of test-packages: they have the same source, and other versions.
 PACKAGES := /tmp/dibs-packages
-HERE     := $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
+HERE      = $(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
 
 ## test-packages: the package for Debian is installed, serves, is upgraded, removed and purged, under systemd in a
 ## copy of this machine; needs root
@@ -356,7 +362,8 @@ demo:
 # Unicode's data on scripts and look-alikes: tests compare with it.
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
-## deps: install what tests need and is missing: the PostgreSQL server, Redis, Unicode's data, Chromium, nginx, Caddy, libfaketime, and ip
+## deps: install what tests need and is missing: the servers of PostgreSQL, Redis and MariaDB, Python, Node, Chromium, nginx, Caddy,
+## libfaketime, ip, and Unicode's data
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -374,77 +381,66 @@ deps:
 	@if [ "$$(id -u)" != 0 ]; then echo "*** tests that cut networks do not run: they need root ***"; \
 		else command -v ip >/dev/null || $(MAKE) --no-print-directory install-ip; fi
 
+# Debian's packages: what is missing without them, and what to do on a system without apt-get.
+APT := install-postgresql install-python install-mypy install-node install-chromium install-redis install-mariadb install-unicode-data \
+	install-fonts install-faketime install-ip
+.PHONY: $(APT)
+$(APT):
+	@command -v apt-get >/dev/null || { echo "*** $(MISSING), and this system has no apt-get$(if $(ELSE),: $(ELSE)) ***"; exit $(WITHOUT); }; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
+	$(BEFORE) $$sudo apt-get update; \
+	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(DEBS)
+$(APT): WITHOUT = 1
+
+install-postgresql: DEBS = postgresql
+install-postgresql: MISSING = PostgreSQL is not installed
+install-postgresql: ELSE = install its server (postgres, initdb, pg_basebackup)
 # Keeps Debian's package from starting a server.
+install-postgresql: BEFORE = $$sudo mkdir -p $(dir $(NO_MAIN_CLUSTER)); \
+	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null;
 NO_MAIN_CLUSTER := /etc/postgresql-common/createcluster.d/no-main-cluster.conf
 
-.PHONY: install-postgresql
-install-postgresql:
-	@command -v apt-get >/dev/null || { echo "PostgreSQL is not installed, and this system has no apt-get: install its server (postgres, initdb, pg_basebackup)"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo mkdir -p $(dir $(NO_MAIN_CLUSTER)); \
-	echo "create_main_cluster = false" | $$sudo tee $(NO_MAIN_CLUSTER) >/dev/null; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql
+install-python: DEBS = python3 python3-setuptools python3-wheel
+install-python: MISSING = Python is not installed
+install-python: ELSE = install python3 with setuptools and wheel, and set PYTHON
 
-.PHONY: install-python
-install-python:
-	@command -v apt-get >/dev/null || { echo "Python is not installed, and this system has no apt-get: install python3 with setuptools and wheel, and set PYTHON"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 python3-setuptools python3-wheel
+install-mypy: DEBS = mypy
+install-mypy: MISSING = mypy is not installed
+install-mypy: ELSE = install it
 
-.PHONY: install-mypy
-install-mypy:
-	@command -v apt-get >/dev/null || { echo "mypy is not installed, and this system has no apt-get: install it"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mypy
-
-.PHONY: install-node
-install-node:
-	@command -v apt-get >/dev/null || { echo "Node is not installed, and this system has no apt-get: install node 20 or later, with npm"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm
+install-node: DEBS = nodejs npm
+install-node: MISSING = Node is not installed
+install-node: ELSE = install node 20 or later, with npm
 
 # The browser in which the dashboard is tested.
-.PHONY: install-chromium
-install-chromium:
-	@command -v apt-get >/dev/null || { echo "Chromium is not installed, and this system has no apt-get: install it as chromium"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+install-chromium: DEBS = chromium
+install-chromium: MISSING = Chromium is not installed
+install-chromium: ELSE = install it as chromium
 
 # A peer of make bench. Not the package redis-server, which would start one.
-.PHONY: install-redis
-install-redis:
-	@command -v apt-get >/dev/null || { echo "Redis is not installed, and this system has no apt-get: install redis-check-rdb, which is also its server"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends redis-tools
+install-redis: DEBS = redis-tools
+install-redis: MISSING = Redis is not installed
+install-redis: ELSE = install redis-check-rdb, which is also its server
 
 # A source of dibs import. Not the package mariadb-server, which would start one.
-.PHONY: install-mariadb
-install-mariadb:
-	@command -v apt-get >/dev/null || { echo "MariaDB is not installed, and this system has no apt-get: install mariadbd and mariadb-install-db"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends mariadb-server-core mariadb-client-core
+install-mariadb: DEBS = mariadb-server-core mariadb-client-core
+install-mariadb: MISSING = MariaDB is not installed
+install-mariadb: ELSE = install mariadbd and mariadb-install-db
 
-# Moves the clock of PostgreSQL in make torture, which leaves that fault out without it.
-.PHONY: install-faketime
-install-faketime:
-	@if command -v apt-get >/dev/null; then sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-		$$sudo apt-get update; \
-		$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libfaketime; \
-	else echo "*** the clock of PostgreSQL does not jump in tests: libfaketime is not installed, and this system has no apt-get ***"; fi
+install-unicode-data: DEBS = unicode-data python3-confusable-homoglyphs
+install-unicode-data: MISSING = Unicode's data is not installed
+install-unicode-data: ELSE = provide $(UNICODE_DATA) as in Debian's packages $(DEBS)
 
-.PHONY: install-unicode-data
-install-unicode-data:
-	@command -v apt-get >/dev/null || { echo "Unicode's data is not installed, and this system has no apt-get: provide $(UNICODE_DATA) as in Debian's packages unicode-data and python3-confusable-homoglyphs"; exit 1; }
-	@sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; set -ex; \
-	$$sudo apt-get update; \
-	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends unicode-data python3-confusable-homoglyphs
+install-fonts: DEBS = $(FONTS)
+install-fonts: MISSING = the fonts of screenshots are not installed
+install-fonts: ELSE = install them as in Debian's packages $(DEBS)
+
+# Without these two, tests and make torture leave something out.
+install-faketime install-ip: WITHOUT = 0
+install-faketime: DEBS = libfaketime
+install-faketime: MISSING = the clock of PostgreSQL does not jump in tests: libfaketime is not installed
+install-ip: DEBS = iproute2
+install-ip: MISSING = tests that cut networks do not run: ip (iproute2) is not installed
 
 # The proxies of docs/proxies.md, extracted from Debian's packages: installing those would
 # start them.
@@ -455,14 +451,6 @@ $(BIN)/nginx $(BIN)/caddy:
 	apt-get download $(@F) || { $$sudo apt-get update && apt-get download $(@F); }; \
 	dpkg-deb -x $(@F)_*.deb .; \
 	mkdir -p $(BIN); mv usr/*bin/$(@F) $@
-
-# Only tests that cut networks need it. Without it they print so, and do not run.
-.PHONY: install-ip
-install-ip:
-	@if command -v apt-get >/dev/null; then set -ex; \
-		apt-get update; \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends iproute2; \
-	else echo "*** tests that cut networks do not run: ip (iproute2) is not installed, and this system has no apt-get ***"; fi
 
 $(GOFUMPT):
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
@@ -476,5 +464,6 @@ $(ACTIONLINT):
 $(NFPM):
 	GOBIN=$(BIN) $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
 
+## clean: remove bin/ and dist/
 clean:
 	rm -rf $(BIN) dist

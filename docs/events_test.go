@@ -15,6 +15,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/core"
+	"github.com/calldibs/dibs/internal/figures"
 	"github.com/calldibs/dibs/internal/wire"
 	"github.com/calldibs/dibs/memstore"
 	"github.com/calldibs/dibs/profile"
@@ -363,13 +364,10 @@ func TestEventExamples(t *testing.T) {
 		fmt.Fprintf(&generated, "%s\n", examples[kind])
 	}
 	page := readText(t, "docs/events.md")
-	const begin, end = "<!-- generated: one event of each kind -->\n", "<!-- end -->"
-	head, rest, found := strings.Cut(page, begin)
-	_, tail, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatal("docs/events.md has no place for examples")
+	want, err := figures.Fill(page, "one event of each kind", "```json\n"+generated.String()+"```\n")
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := head + begin + "```json\n" + generated.String() + "```\n" + end + tail
 	if *update {
 		if err := os.WriteFile(filepath.Join(root, "docs/events.md"), []byte(want), 0o644); err != nil {
 			t.Fatal(err)

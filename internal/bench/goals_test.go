@@ -25,7 +25,7 @@ var (
 	lapsedCount  = flag.Int("lapsed", 50_000, "lapsed holds to be swept")
 	importCount  = flag.Int("imports", 100_000, "names to be imported")
 	profileDir   = flag.String("profile", "", "folder for CPU profiles of our side; also prints PostgreSQL's top statements")
-	merge        = flag.Bool("merge", false, "put the results of some goals into the results file, in place of theirs")
+	merge        = flag.Bool("merge", false, "put the results of some goals and curves into the results file, in place of theirs")
 	resultsFile  = flag.String("results", "../../bench/results.json", "the file for the results of all goals; empty for none")
 )
 
@@ -73,7 +73,7 @@ func TestGoals(t *testing.T) {
 	if *merge {
 		all, err := figures.Read(*resultsFile)
 		l.must(err)
-		all.Replace(results.Results)
+		all.Merge(results)
 		results = all
 	}
 	l.must(results.Write(*resultsFile))

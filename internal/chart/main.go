@@ -7,25 +7,44 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/calldibs/dibs/internal/figures"
 )
 
-// pages are the pages with generated parts.
-var pages = []string{"README.md", "docs/performance.md", "docs/goals.md", "docs/operations.md", "docs/scale.md", "docs/testing.md"}
+// pages are the pages with generated parts, and the names of these.
+var pages = map[string][]string{
+	"README.md":           {"speed"},
+	"docs/performance.md": {"short", "machine", "peers", "callers", "latency", "size", "names", "many"},
+	"docs/goals.md":       {"goals", "growth"},
+	"docs/operations.md":  {"bytes"},
+	"docs/scale.md":       {"costs", "model", "plan"},
+	"docs/testing.md":     {"proof", "faults", "fuzzing"},
+}
 
 func main() {
-	files, err := generate(".")
-	for path, text := range files {
-		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o644)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if err := write(); err != nil {
+		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}
+}
+
+// write writes all files. Long tests that end at the same time do so one after the other.
+func write() error {
+	unlock, err := figures.Lock("bench")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	files, err := generate(".")
+	if err != nil {
+		return err
+	}
+	for path, text := range files {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // generate returns what each file should be, by its path. The root is the repository's folder.
@@ -46,36 +65,33 @@ func generate(root string) (map[string]string, error) {
 	for _, c := range append(speed.Curves, growth.Curves...) {
 		files[filepath.Join(root, "docs/charts", c.ID+".svg")] = draw(c)
 	}
-	parts, err := partsOf(speed, growth)
+	parts, err := partsOf(speed, growth, proof)
 	if err != nil {
 		return nil, err
 	}
-	parts["proof"], parts["faults"], parts["fuzzing"] = proofTable(proof), faultTable(proof), fuzzTable(proof)
-	for _, page := range pages {
+	for page, names := range pages {
 		path := filepath.Join(root, page)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if files[path], err = fill(string(text), parts); err != nil {
+		if files[path], err = fill(string(text), names, parts); err != nil {
 			return nil, fmt.Errorf("%s: %w", page, err)
 		}
 	}
 	return files, nil
 }
 
-// marked is a generated part of a page: <!-- generated: goals --> … <!-- end -->.
-var marked = regexp.MustCompile(`(?s)(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)`)
-
-// fill replaces what stands between the markers of a page.
-func fill(page string, parts map[string]string) (_ string, err error) {
-	filled := marked.ReplaceAllStringFunc(page, func(old string) string {
-		found := marked.FindStringSubmatch(old)
-		text, ok := parts[found[2]]
+// fill returns a page with its generated parts.
+func fill(page string, names []string, parts map[string]string) (_ string, err error) {
+	for _, name := range names {
+		text, ok := parts[name]
 		if !ok {
-			err = fmt.Errorf("no part of a page is called %q", found[2])
+			return "", fmt.Errorf("no figures are called %q", name)
 		}
-		return found[1] + text + found[3]
-	})
-	return filled, err
+		if page, err = figures.Fill(page, name, text); err != nil {
+			return "", err
+		}
+	}
+	return page, nil
 }

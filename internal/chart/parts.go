@@ -9,30 +9,34 @@ import (
 	"github.com/calldibs/dibs/internal/figures"
 )
 
-// partsOf returns the generated parts of pages, by the names in their markers.
-func partsOf(speed, growth figures.Run) (map[string]string, error) {
-	parts := map[string]string{
-		"speed":   summary(speed),
-		"short":   shortTable(speed.Results, planning),
-		"many":    shortTable(growth.Results, planningMany),
+// partsOf returns the generated parts of pages by their names. A figure that a page shows and no run has measured is an error:
+// it was renamed, or its goal was left out.
+func partsOf(speed, growth figures.Run, proof figures.Proof) (parts map[string]string, failed error) {
+	must := func(text string, err error) string {
+		failed = errors.Join(failed, err)
+		return text
+	}
+	parts = map[string]string{
+		"speed":   must(summary(speed)),
+		"short":   must(shortTable(speed.Results, planning)),
+		"many":    must(shortTable(growth.Results, planningMany)),
 		"machine": machine(speed),
 		"goals":   goalTable(speed.Results),
 		"peers":   peerTable(speed.Results),
-		"callers": curveTable(speed.Curve("callers")),
-		"latency": curveTable(speed.Curve("latency")),
+		"callers": must(curveTable(speed, "callers")),
+		"latency": must(curveTable(speed, "latency")),
 		"size":    machine(growth),
 		"growth":  goalTable(growth.Results),
-		"names":   curveTable(growth.Curve("names")),
+		"names":   must(curveTable(growth, "names")),
+		"model":   must(modelTable(speed)),
+		"plan":    must(planTable(speed, growth)),
+		"bytes":   must(bytesTable(speed, growth)),
+		"costs":   must(costTable(speed, growth)),
+		"proof":   proofTable(proof),
+		"faults":  faultTable(proof),
+		"fuzzing": fuzzTable(proof),
 	}
-	var err, failed error
-	parts["model"], err = modelTable(speed)
-	failed = errors.Join(failed, err)
-	parts["plan"], err = planTable(speed, growth)
-	failed = errors.Join(failed, err)
-	parts["bytes"], err = bytesTable(speed, growth)
-	failed = errors.Join(failed, err)
-	parts["costs"], err = costTable(speed, growth)
-	return parts, errors.Join(failed, err)
+	return parts, failed
 }
 
 // table is a table of a page.
@@ -99,7 +103,11 @@ func peerTable(results []figures.Result) string {
 }
 
 // curveTable has the points of a curve, for readers who want numbers.
-func curveTable(c figures.Curve) string {
+func curveTable(r figures.Run, id string) (string, error) {
+	c := r.Curve(id)
+	if len(c.Lines) == 0 {
+		return "", fmt.Errorf("no run measured the curve %q", id)
+	}
 	t := new(table)
 	head := []string{c.X}
 	for _, line := range c.Lines {
@@ -120,11 +128,11 @@ func curveTable(c figures.Curve) string {
 		}
 		t.row(cells...)
 	}
-	return t.String()
+	return t.String(), nil
 }
 
 // summary is the paragraph on speed in README.md, with what is slower, too.
-func summary(r figures.Run) string {
+func summary(r figures.Run) (string, error) {
 	many, lone := make(map[string]figures.Result), []float64(nil)
 	for _, result := range r.Results {
 		switch {
@@ -137,11 +145,11 @@ func summary(r figures.Run) string {
 	}
 	bare, one, hand := many["bare statement"], many["same work in one statement"], many["same work by hand"]
 	if bare.Ratio == nil || one.Ratio == nil || hand.Ratio == nil || len(lone) == 0 {
-		return ""
+		return "", errors.New("no run measured S1 beside all of its peers, and S5 beside a bare statement")
 	}
 	return fmt.Sprintf(`- **Fast**: callers share commits. In the last run of `+"`make bench`"+`, 256 callers reserved %s names a second on PostgreSQL, each with its
   history and synced to disk, on %d cores for program and database together: %.1f times as many as by one bare `+"`INSERT`"+` a name, %.1f times
   as many as by one statement that does the same work, %.1f times as by a transaction that does. A caller alone waits %.1f to %.1f times as long as
   for a bare `+"`INSERT`"+`. [More](docs/performance.md), and where the limit is.
-`, figures.Thousands(bare.Ours.Median), r.Cores, *bare.Ratio, *one.Ratio, *hand.Ratio, slices.Min(lone), slices.Max(lone))
+`, figures.Thousands(bare.Ours.Median), r.Cores, *bare.Ratio, *one.Ratio, *hand.Ratio, slices.Min(lone), slices.Max(lone)), nil
 }

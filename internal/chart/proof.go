@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,34 +38,32 @@ func proofTable(p figures.Proof) string {
 }
 
 func took(seconds float64) string {
-	return (time.Duration(seconds) * time.Second).Round(time.Minute / 60).String()
+	return (time.Duration(seconds) * time.Second).String()
 }
 
-// The figures of a fault: how often it happened, and the longest time until service was back.
-const (
-	faultTimes = "fault "
-	faultAfter = "ms after "
-)
-
+// faultOf returns the fault whose figure this is.
 func faultOf(f figures.Figure) (fault string, ok bool) {
-	if fault, ok = strings.CutPrefix(f.What, faultTimes); !ok {
-		fault, ok = strings.CutPrefix(f.What, faultAfter)
+	if fault, ok = strings.CutPrefix(f.What, figures.FaultTimes); !ok {
+		fault, ok = strings.CutPrefix(f.What, figures.FaultService)
 	}
 	return fault, ok
 }
 
 // faultTable has a line for each fault of torture, with a column for each engine.
 func faultTable(p figures.Proof) string {
-	var runs []figures.ProofRun
+	var runs []figures.ProofRun // with faults
 	var faults []string
 	for _, r := range p.Runs {
-		known := len(faults)
+		found := false
 		for _, f := range r.Figures {
-			if fault, ok := faultOf(f); ok && !slices.Contains(faults, fault) {
-				faults = append(faults, fault)
+			if fault, ok := faultOf(f); ok {
+				found = true
+				if !slices.Contains(faults, fault) {
+					faults = append(faults, fault)
+				}
 			}
 		}
-		if len(faults) > known || slices.ContainsFunc(r.Figures, func(f figures.Figure) bool { _, ok := faultOf(f); return ok }) {
+		if found {
 			runs = append(runs, r)
 		}
 	}
@@ -82,11 +79,11 @@ func faultTable(p figures.Proof) string {
 	for _, fault := range faults {
 		row := []string{fault}
 		for _, r := range runs {
-			times, after := "", ""
-			if n := r.Figure(faultTimes + fault); n > 0 {
-				times, after = figures.Thousands(n), fmt.Sprintf("%.2f s", r.Figure(faultAfter+fault)/1000)
+			times, service := "–", "–"
+			if n := r.Figure(figures.FaultTimes + fault); n > 0 {
+				times, service = figures.Thousands(n), fmt.Sprintf("%.2f s", r.Figure(figures.FaultService+fault)/1000)
 			}
-			row = append(row, cmp.Or(times, "–"), cmp.Or(after, "–"))
+			row = append(row, times, service)
 		}
 		t.row(row...)
 	}

@@ -23,19 +23,21 @@ var (
 )
 
 // shortTable has the figures whose names begin so, each beside the first peer that it was measured with.
-func shortTable(results []figures.Result, names []string) string {
+func shortTable(results []figures.Result, names []string) (string, error) {
 	t := new(table)
 	t.head("what", "Dibs", "beside it", "")
 	for _, name := range names {
-		if r, ok := named(results, name); ok {
-			peer := ""
-			if r.Peer != nil {
-				peer = r.Unit.Format(r.Peer.Median)
-			}
-			t.row(r.What, r.Unit.Format(r.Ours.Median), r.Against, peer)
+		r, ok := named(results, name)
+		if !ok {
+			return "", fmt.Errorf("no run measured %q", name)
 		}
+		peer := ""
+		if r.Peer != nil {
+			peer = r.Unit.Format(r.Peer.Median)
+		}
+		t.row(r.What, r.Unit.Format(r.Ours.Median), r.Against, peer)
 	}
-	return t.String()
+	return t.String(), nil
 }
 
 // named returns the first figure whose name begins so.

@@ -120,7 +120,16 @@ func (s *session) archive() *cobra.Command {
 }
 
 func (s *session) restore() *cobra.Command {
-	return s.onEntity("restore", "restored", func(c dibs.Archive) dibs.Command { return dibs.Restore(c) })
+	cmd := s.onEntity("restore", "restored", func(c dibs.Archive) dibs.Command { return dibs.Restore(c) })
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err != nil { // a file: it sounds like the opposite of dibs backup
+			err = fmt.Errorf("%w\n  it undoes dibs archive; to restore a backup, see docs/backups.md", err)
+		}
+		return err
+	}
+	return cmd
 }
 
 func (s *session) delete() *cobra.Command {

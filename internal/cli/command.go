@@ -182,11 +182,7 @@ func (h help) checkArgs(cmd *cobra.Command, args []string) error {
 		missing := strings.ReplaceAll(strings.TrimSuffix(h.args[len(args)], "..."), "|", " or ")
 		return fmt.Errorf("%s is missing: %s; see %s --help", missing, cmd.UseLine(), cmd.CommandPath())
 	case len(args) > len(h.args) && !many:
-		err := fmt.Errorf("unexpected argument %q: %s; see %s --help", args[len(h.args)], cmd.UseLine(), cmd.CommandPath())
-		if cmd.CommandPath() == "dibs restore" { // it sounds like the opposite of dibs backup
-			err = fmt.Errorf("%w\n  it undoes dibs archive; to restore a backup, see docs/backups.md", err)
-		}
-		return err
+		return fmt.Errorf("unexpected argument %q: %s; see %s --help", args[len(h.args)], cmd.UseLine(), cmd.CommandPath())
 	}
 	return nil
 }

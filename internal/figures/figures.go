@@ -1,6 +1,5 @@
-// Package figures has what the benchmarks measured, as the files in bench/ store it: the
-// benchmarks write it, and the charts, the tables of docs/performance.md and the model of
-// docs/scale.md are made from it.
+// Package figures has what the benchmarks measured and the long tests did, as the files in bench/
+// store it. The charts, the generated parts of pages and the model of docs/scale.md are made from it.
 package figures
 
 import (
@@ -117,24 +116,29 @@ func Read(path string) (run Run, err error) {
 	return run, nil
 }
 
-// Replace puts the results of some goals in the place of those that the run has of them.
-func (r *Run) Replace(some []Result) {
+// Merge puts the results and curves of another run in the place of those that the run has of the same goals, and new ones at the
+// end.
+func (r *Run) Merge(other Run) {
 	var all []Result
 	done := make(map[string]bool)
-	for _, old := range r.Results {
-		of := func(of Result) bool { return of.Goal == old.Goal }
-		if !slices.ContainsFunc(some, of) {
-			all = append(all, old)
-		} else if !done[old.Goal] {
-			done[old.Goal] = true
-			for _, result := range some {
-				if of(result) {
-					all = append(all, result)
-				}
-			}
+	for _, result := range slices.Concat(r.Results, other.Results) {
+		renewed := slices.DeleteFunc(slices.Clone(other.Results), func(o Result) bool { return o.Goal != result.Goal })
+		switch {
+		case len(renewed) == 0:
+			all = append(all, result)
+		case !done[result.Goal]:
+			done[result.Goal] = true
+			all = append(all, renewed...)
 		}
 	}
 	r.Results = all
+	for _, curve := range other.Curves {
+		if i := slices.IndexFunc(r.Curves, func(c Curve) bool { return c.ID == curve.ID }); i >= 0 {
+			r.Curves[i] = curve
+		} else {
+			r.Curves = append(r.Curves, curve)
+		}
+	}
 }
 
 // Write writes the figures into a file.

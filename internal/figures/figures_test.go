@@ -3,6 +3,7 @@ package figures_test
 import (
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/calldibs/dibs/internal/figures"
@@ -74,5 +75,29 @@ func TestRunsAreKept(t *testing.T) {
 	}
 	if _, ok := line.At(3); ok || len(kept.Curve("x").Lines) > 0 || len(kept.Curve("callers").Line("x").Points) > 0 {
 		t.Error("what was not measured has points")
+	}
+}
+
+// Goals that were measured again replace their former results, and nothing is lost: neither other goals nor new ones.
+func TestMergeRuns(t *testing.T) {
+	t.Parallel()
+	results := func(pairs ...string) (all []figures.Result) {
+		for _, pair := range pairs {
+			goal, what, _ := strings.Cut(pair, " ")
+			all = append(all, figures.Result{Goal: goal, What: what})
+		}
+		return all
+	}
+	run := figures.Run{
+		Date: "2026-03-01", Results: results("S1 a", "S1 b", "S2 c", "S3 d"),
+		Curves: []figures.Curve{{ID: "callers", Title: "old"}, {ID: "latency"}},
+	}
+	run.Merge(figures.Run{Results: results("S4 e", "S1 f", "S1 g", "S1 h"), Curves: []figures.Curve{{ID: "names"}, {ID: "callers", Title: "new"}}})
+	want := figures.Run{
+		Date: "2026-03-01", Results: results("S1 f", "S1 g", "S1 h", "S2 c", "S3 d", "S4 e"),
+		Curves: []figures.Curve{{ID: "callers", Title: "new"}, {ID: "latency"}, {ID: "names"}},
+	}
+	if !reflect.DeepEqual(run, want) {
+		t.Errorf("%+v, want %+v", run, want)
 	}
 }

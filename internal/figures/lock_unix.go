@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lock waits until no other process has the lock of a folder.
-func lock(folder string) (unlock func(), err error) {
+// Lock waits until no other process has the lock of a folder, and takes it.
+func Lock(folder string) (unlock func(), err error) {
 	file, err := os.Open(folder)
 	if err != nil {
 		return nil, err

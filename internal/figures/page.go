@@ -6,16 +6,32 @@ import (
 	"strings"
 )
 
-// ReplacePart replaces what stands between two markers of a page.
-func ReplacePart(page, begins, ends, text string) error {
-	old, err := os.ReadFile(page)
+// A generated part of a page stands between <!-- generated: NAME --> and <!-- end -->.
+const (
+	partBegins = "<!-- generated: "
+	partEnds   = "<!-- end -->"
+)
+
+// Fill returns the page with a text as the generated part that has this name.
+func Fill(page, name, text string) (string, error) {
+	begins := partBegins + name + " -->\n"
+	before, rest, begun := strings.Cut(page, begins)
+	old, after, ended := strings.Cut(rest, partEnds)
+	if !begun || !ended || strings.Contains(old, partBegins) {
+		return "", fmt.Errorf("the page has no part %s…%s", strings.TrimSpace(begins), partEnds)
+	}
+	return before + begins + text + partEnds + after, nil
+}
+
+// FillFile fills a part of a page that is a file.
+func FillFile(path, name, text string) error {
+	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, begun := strings.Cut(string(old), begins)
-	_, after, ended := strings.Cut(rest, ends)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place for it: %s", page, begins+ends)
+	filled, err := Fill(string(page), name, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.WriteFile(page, []byte(before+begins+text+ends+after), 0o600)
+	return os.WriteFile(path, []byte(filled), 0o644)
 }

@@ -8,19 +8,46 @@ import (
 	"github.com/calldibs/dibs/internal/figures"
 )
 
-func TestReplacePart(t *testing.T) {
+const page = `before
+<!-- generated: a -->
+old
+<!-- end -->
+between
+<!-- generated: two words -->
+<!-- end -->
+`
+
+func TestFill(t *testing.T) {
 	t.Parallel()
-	page := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(page, []byte("before\n<a>\nold\n</a>\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := figures.ReplacePart(page, "<a>\n", "</a>\n", "new\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(page); err != nil || string(got) != "before\n<a>\nnew\n</a>\nafter\n" {
+	got, err := figures.Fill(page, "two words", "new\n")
+	if want := "before\n<!-- generated: a -->\nold\n<!-- end -->\nbetween\n<!-- generated: two words -->\nnew\n<!-- end -->\n"; got != want || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := figures.ReplacePart(page, "<b>\n", "</b>\n", "new\n"); err == nil {
-		t.Error("a page without the markers is accepted")
+	for what, page := range map[string]string{
+		"no part":            "before\n<!-- generated: a -->\n<!-- end -->\n",
+		"a part with no end": "<!-- generated: b -->\nold\n",
+		"another part's end": "<!-- generated: b -->\nold\n<!-- generated: a -->\n<!-- end -->\n",
+	} {
+		if got, err := figures.Fill(page, "b", "new\n"); err == nil {
+			t.Errorf("a page with %s becomes %q", what, got)
+		}
+	}
+}
+
+func TestFillFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := figures.FillFile(path, "a", "new\n"); err != nil {
+		t.Fatal(err)
+	}
+	want, err := figures.Fill(page, "a", "new\n")
+	if got, readErr := os.ReadFile(path); err != nil || readErr != nil || string(got) != want {
+		t.Errorf("%q, %v, %v", got, err, readErr)
+	}
+	if err := figures.FillFile(path, "b", "new\n"); err == nil {
+		t.Error("a page without the part is accepted")
 	}
 }

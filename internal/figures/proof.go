@@ -37,6 +37,12 @@ type Figure struct {
 	Most  bool    `json:"most,omitempty"` // the largest of all parts, not their sum
 }
 
+// The figures of a fault have its name after these words: how often it happened, and the longest time until service was back.
+const (
+	FaultTimes   = "fault "
+	FaultService = "ms after "
+)
+
 // figureLine is how a test tells a figure: "figure: histories = 1000" is summed, and of
 // "figure: ms until service <= 1200" the largest counts.
 var figureLine = regexp.MustCompile(`figure: (.+?) (=|<=) ([0-9.]+)\s*$`)
@@ -107,7 +113,7 @@ func (p *Proof) Merge(part ProofRun) {
 
 // UpdateProof changes a file of the long tests. Several processes may do so at once.
 func UpdateProof(path string, change func(*Proof)) error {
-	unlock, err := lock(filepath.Dir(path))
+	unlock, err := Lock(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -39,11 +38,12 @@ func (c *campaign) run(ctx context.Context, only string) (ok bool, err error) {
 		return false, err
 	}
 	c.waiting = slices.DeleteFunc(targets, func(t target) bool { return !strings.Contains(t.String(), only) })
-	commit, err := exec.Command("git", "rev-parse", "--short=10", "HEAD").Output()
-	if err != nil {
-		return false, fmt.Errorf("git: %w", err)
+	if len(c.waiting) == 0 {
+		return false, fmt.Errorf("no target has %q in its package or name", only)
 	}
-	c.commit = strings.TrimSpace(string(commit))
+	if c.commit, err = figures.Commit(); err != nil {
+		return false, err
+	}
 	if c.folder, err = os.MkdirTemp("", "dibs-fuzz-"); err != nil {
 		return false, err
 	}
@@ -112,9 +112,12 @@ func (c *campaign) fuzz(ctx context.Context, t target, length time.Duration) err
 	if err != nil {
 		return err
 	}
+	if r.executions == 0 && ctx.Err() != nil {
+		return nil // it was ended before it began
+	}
 	fmt.Println(r)
 	if !r.ok {
-		fmt.Println(indented(r.output))
+		fmt.Println("\t" + strings.ReplaceAll(strings.TrimSpace(r.output), "\n", "\n\t"))
 	} else if c.keep > 0 && ctx.Err() == nil {
 		if err := t.keep(c.keep); err != nil {
 			return err

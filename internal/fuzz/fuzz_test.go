@@ -98,3 +98,18 @@ func TestNext(t *testing.T) {
 		t.Errorf("without targets, one runs for %v", length)
 	}
 }
+
+// Nothing that did not run looks like a target without findings.
+func TestNothingIsFuzzed(t *testing.T) {
+	t.Parallel()
+	if _, err := (&campaign{each: time.Minute, atOnce: 1}).run(t.Context(), "no such target"); err == nil {
+		t.Error("no target runs, and this is no error")
+	}
+	program := filepath.Join(t.TempDir(), "program.test")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho 'testing: warning: no fuzz tests to fuzz'\necho PASS\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := (target{".", "FuzzOther"}).fuzz(t.Context(), program, time.Second); err != nil || r.ok {
+		t.Errorf("a target that is not in the program: %v, %v", r, err)
+	}
+}

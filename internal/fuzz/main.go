@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -43,8 +42,4 @@ func main() {
 	if !ok {
 		os.Exit(1)
 	}
-}
-
-func indented(text string) string {
-	return "\t" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t")
 }

@@ -73,14 +73,11 @@ type result struct {
 }
 
 func (r result) String() string {
-	return fmt.Sprintf("%-50s %12d executions, %4d new inputs, %5.0f s: %s", r.target, r.executions, r.interesting, r.took.Seconds(), r.verdict())
-}
-
-func (r result) verdict() string {
-	if r.ok {
-		return "nothing found"
+	verdict := "nothing found"
+	if !r.ok {
+		verdict = "FAILED"
 	}
-	return "FAILED"
+	return fmt.Sprintf("%-50s %12d executions, %4d new inputs, %5.0f s: %s", r.target, r.executions, r.interesting, r.took.Seconds(), verdict)
 }
 
 // build returns the test binary of the target, which those of its package share, and builds it if it is not in the folder.
@@ -111,6 +108,9 @@ func (t target) fuzz(ctx context.Context, program string, length time.Duration) 
 	command.WaitDelay = time.Minute
 	output, err := command.CombinedOutput()
 	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), output: string(output)}
+	if strings.Contains(r.output, "no fuzz tests to fuzz") {
+		r.ok = false // it is not compiled on this system, for example
+	}
 	r.executions, r.interesting = progress(r.output)
 	r.findings = strings.Count(r.output, "Failing input written to")
 	return r, nil

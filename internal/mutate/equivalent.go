@@ -24,9 +24,12 @@ func readEquivalent(path string) (list equivalents, err error) {
 	class, unexplained := "", ""
 	for line := range strings.Lines(string(data)) {
 		switch line = strings.TrimRight(line, "\n"); {
-		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "#"):
 		case strings.HasPrefix(line, "\t"):
 			unexplained = ""
+		case unexplained != "" && (line == "" || strings.HasPrefix(line, "[")):
+			return equivalents{}, fmt.Errorf("%s gives no reason for %s", path, unexplained)
+		case line == "":
 		case strings.HasPrefix(line, "["):
 			class = strings.Trim(line, "[]")
 			list.classes = append(list.classes, class)
@@ -41,4 +44,18 @@ func readEquivalent(path string) (list equivalents, err error) {
 		return equivalents{}, fmt.Errorf("%s gives no reason for %s", path, unexplained)
 	}
 	return list, nil
+}
+
+// checkExist returns an error for a listed change that is not among these.
+func (e equivalents) checkExist(mutants []mutant) error {
+	known := make(map[string]bool)
+	for _, m := range mutants {
+		known[m.String()] = true
+	}
+	for change := range e.classOf {
+		if !known[change] {
+			return fmt.Errorf("the change %q is listed as equivalent, and does not exist any more: the rule that is there now may need another reason", change)
+		}
+	}
+	return nil
 }

@@ -26,7 +26,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // nearest are the packages whose tests must find the changes: those of the rules alone. A test of
@@ -35,28 +38,23 @@ const nearest = "./internal/rules"
 
 // options say what to change, and what to expect.
 type options struct {
-	patterns   []string // of the files to change
-	equivalent string   // the file with the changes that no test can find
-	only       string   // see the flag
-	page       string   // the page that has the figures
+	files      string // the pattern of the files to change
+	equivalent string // the file with the changes that no test can find, and why
+	only       string // see the flag
+	page       string // has the figures
 	procs      int
 }
 
 func main() {
-	var o options
-	files := flag.String("files", "internal/rules/*.go", "comma-separated patterns of the files to change")
+	o := options{files: "internal/rules/*.go", equivalent: "internal/mutate/equivalent.txt", page: "docs/testing.md"}
 	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
-	flag.StringVar(&o.equivalent, "equivalent", "internal/mutate/equivalent.txt", "the changes that no test can find, with reasons")
-	flag.StringVar(&o.only, "only", "", "only changes whose description contains this, or one of the lines of this file; the page is not written")
-	flag.StringVar(&o.page, "page", "docs/testing.md", "the page that has the figures")
-	memory := flag.String("memory", defaultMemory(), "the file with what earlier runs have learned")
+	flag.StringVar(&o.only, "only", "", "only changes whose description contains this; the page is not written")
 	flag.IntVar(&o.procs, "procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
-	o.patterns = strings.Split(*files, ",")
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	ok, err := mutate(ctx, &runner{packages: strings.Split(*tests, ","), timeout: *timeout, memory: readMemory(*memory)}, o)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := mutate(ctx, &runner{packages: strings.Split(*tests, ","), timeout: *timeout, memory: readMemory(defaultMemory())}, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -73,8 +71,14 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changed, mutants, err := collect(o.patterns)
+	changed, mutants, err := collect(o.files)
 	if err != nil {
+		return false, err
+	}
+	if err := equivalent.checkExist(mutants); err != nil {
+		return false, err
+	}
+	if mutants, err = chosen(mutants, o.only); err != nil {
 		return false, err
 	}
 	folder, err := os.MkdirTemp("", "mutate")
@@ -85,13 +89,6 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 	if err := run.build(ctx, folder, changed); err != nil {
 		return false, err
 	}
-	some := []string{o.only}
-	if lines, err := os.ReadFile(o.only); err == nil {
-		some = strings.Split(strings.TrimSpace(string(lines)), "\n")
-	}
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
-		return !slices.ContainsFunc(some, func(text string) bool { return strings.Contains(m.String(), text) })
-	})
 	begin := time.Now()
 	survivors, err := tryAll(ctx, run, mutants, o.procs)
 	if err := cmp.Or(err, run.memory.write()); err != nil {
@@ -99,77 +96,73 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 	}
 	sum := sumUp(mutants, survivors, equivalent)
 	sum.print(time.Since(begin))
-	if sum.wrong() > 0 || o.only != "" || o.page == "" {
+	if sum.wrong() > 0 || o.only != "" {
 		return sum.wrong() == 0, nil
 	}
 	return true, sum.writeTo(o.page, equivalent)
 }
 
-// tryAll tries changes and returns those that no test found.
-func tryAll(ctx context.Context, run *runner, mutants []mutant, procs int) (survivors map[mutant]bool, err error) {
-	var (
-		mu    sync.Mutex
-		group sync.WaitGroup
-		queue = make(chan mutant)
-		done  int
-	)
-	survivors = make(map[mutant]bool)
-	for range procs {
-		group.Go(func() {
-			for m := range queue {
-				killed, output, fail := run.try(ctx, m)
-				mu.Lock()
-				err = cmp.Or(err, fail)
-				if done++; done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%d of %d\n", done, len(mutants))
-					err = cmp.Or(err, run.memory.write()) // so that a run that is killed can go on
-				}
-				switch {
-				case fail != nil:
-				case !killed:
-					survivors[m] = true
-					fmt.Fprintln(os.Stderr, "survived:", m)
-				case bytes.Contains(output, []byte("panic: test timed out")): // most likely a loop without end
-					fmt.Fprintln(os.Stderr, "hangs:", m)
-				}
-				mu.Unlock()
-			}
-		})
+// chosen returns the changes whose descriptions contain a text.
+func chosen(mutants []mutant, text string) ([]mutant, error) {
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !strings.Contains(m.String(), text) })
+	if len(mutants) == 0 {
+		return nil, fmt.Errorf("no change's description contains %q", text)
 	}
-	for _, m := range mutants {
-		queue <- m
-	}
-	close(queue)
-	group.Wait()
-	return survivors, err
+	return mutants, nil
 }
 
-// collect finds the changes to all files that match the patterns. It returns the files with the
+// tryAll tries changes and returns those that no test found.
+func tryAll(ctx context.Context, run *runner, mutants []mutant, procs int) (survivors map[mutant]bool, err error) {
+	tries, ctx := errgroup.WithContext(ctx)
+	tries.SetLimit(procs)
+	var mu sync.Mutex
+	done := 0
+	survivors = make(map[mutant]bool)
+	for _, m := range mutants {
+		tries.Go(func() error {
+			killed, output, err := run.try(ctx, m)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if !killed {
+				survivors[m] = true
+				fmt.Fprintln(os.Stderr, "survived:", m)
+			} else if bytes.Contains(output, []byte("panic: test timed out")) { // most likely a loop without end
+				fmt.Fprintln(os.Stderr, "hangs:", m)
+			}
+			if done++; done%100 == 0 {
+				fmt.Fprintf(os.Stderr, "%d of %d\n", done, len(mutants))
+				return run.memory.write() // so that a run that is killed can go on
+			}
+			return nil
+		})
+	}
+	return survivors, tries.Wait()
+}
+
+// collect finds the changes to all files that match a pattern. It returns the files with the
 // changes in them, and the changes, numbered from 1.
-func collect(patterns []string) (changed map[string][]byte, mutants []mutant, err error) {
+func collect(pattern string) (changed map[string][]byte, mutants []mutant, err error) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, nil, err
+	}
 	changed = make(map[string][]byte)
-	for _, pattern := range patterns {
-		paths, err := filepath.Glob(pattern)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(paths) == 0 {
-			return nil, nil, fmt.Errorf("no file matches %s", pattern)
+		var found []mutant
+		if changed[path], found, err = withMutants(path, source, len(mutants)+1); err != nil {
+			return nil, nil, err
 		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				return nil, nil, err
-			}
-			var found []mutant
-			if changed[path], found, err = withMutants(path, source, len(mutants)+1); err != nil {
-				return nil, nil, err
-			}
-			mutants = append(mutants, found...)
-		}
+		mutants = append(mutants, found...)
 	}
 	return changed, mutants, withHelpers(changed)
 }

@@ -79,12 +79,12 @@ func TestMutate(t *testing.T) {
 	write("go.mod", "module p\n\ngo 1.26\n")
 	write("p.go", "package p\n\nfunc limit(n int) int {\n\tif n > 3 {\n\t\tn = 3\n\t}\n\treturn n\n}\n\nfunc unused(n *int) { *n = 1 }\n")
 	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 || limit(9) != 3 {\n\t\tt.Fatal()\n\t}\n}\n")
-	write("page.md", "# Page\n\n"+begins+ends+"\n")
+	write("page.md", "# Page\n\n<!-- generated: mutation -->\n<!-- end -->\n")
 	run := func(equivalent string) bool {
 		t.Helper()
 		write("equivalent.txt", "[no caller can tell]\n"+equivalent)
 		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute, memory: readMemory("memory.json")}, options{
-			patterns: []string{"p.go"}, equivalent: "equivalent.txt", page: "page.md", procs: 1,
+			files: "p.go", equivalent: "equivalent.txt", page: "page.md", procs: 1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -117,8 +117,10 @@ func TestReadEquivalent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	for content, want := range map[string]string{
 		"# words\n\n[A]\na: x\nb: y\n\twhy\n\tmore\n[B]\nc: z\n\twhy\n": "map[a: x:A b: y:A c: z:B]",
-		"[A]\na: x\n":   "gives no reason for a: x",
-		"a: x\n\twhy\n": "a: x is in no class",
+		"[A]\na: x\n":                   "gives no reason for a: x",
+		"[A]\na: x\n\nb: y\n\twhy\n":    "gives no reason for a: x",
+		"[A]\na: x\n[B]\nb: y\n\twhy\n": "gives no reason for a: x",
+		"a: x\n\twhy\n":                 "a: x is in no class",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -134,34 +136,34 @@ func TestReadEquivalent(t *testing.T) {
 	}
 }
 
-// The list names changes that exist: a rule that is written differently may need another reason.
+// The list names changes that exist.
 func TestListIsUpToDate(t *testing.T) {
-	t.Parallel()
-	equivalent, err := readEquivalent("equivalent.txt")
+	t.Chdir("../..")
+	list, err := readEquivalent("internal/mutate/equivalent.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, err := filepath.Glob("../rules/*.go")
+	_, mutants, err := collect("internal/rules/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := make(map[string]bool)
-	for _, path := range paths {
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, mutants, err := withMutants("internal/rules/"+filepath.Base(path), source, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range mutants {
-			known[m.String()] = true
-		}
+	if err := list.checkExist(mutants); err != nil {
+		t.Error(err)
 	}
-	for change := range equivalent.classOf {
-		if !known[change] {
-			t.Errorf("there is no change %q any more", change)
-		}
+	if list.checkExist(nil) == nil {
+		t.Error("changes that do not exist are accepted")
+	}
+}
+
+// Only some changes are tried, also if their file has the name of another one in this folder. A misspelt text must not look like
+// changes that were found.
+func TestChosen(t *testing.T) {
+	t.Chdir("../..")
+	mutants := []mutant{{path: "internal/rules/name.go", function: "f", what: "negate a"}, {path: "internal/rules/hold.go", function: "g", what: "negate b"}}
+	if some, err := chosen(slices.Clone(mutants), "name.go"); err != nil || len(some) != 1 || some[0] != mutants[0] {
+		t.Errorf("%v, %v", some, err)
+	}
+	if some, err := chosen(slices.Clone(mutants), "no such change"); err == nil {
+		t.Errorf("%v", some)
 	}
 }

@@ -104,36 +104,46 @@ func (r *runner) traceTests(ctx context.Context, p *program) error {
 		if name == onEveryEngine {
 			continue
 		}
-		t := test{name: name, reaches: make(map[int]bool)}
-		trace := p.path + ".trace"
-		if err := os.WriteFile(trace, nil, 0o600); err != nil {
-			return err
-		}
-		begin := time.Now()
-		failed, output, err := r.run(ctx, *p, []string{name}, traceVariable+"="+trace, r.timeout)
+		t, passed, err := r.trace(ctx, *p, name)
 		if err != nil {
 			return err
 		}
-		if failed { // it counts allocations, for example, and would find every mutant
-			fmt.Fprintf(os.Stderr, "left out, because it fails without a change: %s of %s\n%s", name, p.pkg, output)
-			continue
+		if passed {
+			p.tests = append(p.tests, t)
 		}
-		t.took = time.Since(begin)
-		numbers, err := os.ReadFile(trace)
-		if err != nil {
-			return err
-		}
-		for text := range strings.FieldsSeq(string(numbers)) {
-			k, err := strconv.Atoi(text)
-			if err != nil {
-				return err
-			}
-			t.reaches[k] = true
-		}
-		p.tests = append(p.tests, t)
 	}
 	slices.SortStableFunc(p.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	return nil
+}
+
+// trace runs a test without a mutant, and finds what it reaches.
+func (r *runner) trace(ctx context.Context, p program, name string) (t test, passed bool, err error) {
+	trace := p.path + ".trace"
+	if err := os.WriteFile(trace, nil, 0o600); err != nil {
+		return test{}, false, err
+	}
+	begin := time.Now()
+	failed, output, err := r.run(ctx, p, []string{name}, traceVariable+"="+trace, r.timeout)
+	if err != nil {
+		return test{}, false, err
+	}
+	if failed { // it counts allocations, for example, and would find every mutant
+		fmt.Fprintf(os.Stderr, "left out, because it fails without a change: %s of %s\n%s", name, p.pkg, output)
+		return test{}, false, nil
+	}
+	t = test{name: name, took: time.Since(begin), reaches: make(map[int]bool)}
+	numbers, err := os.ReadFile(trace)
+	if err != nil {
+		return test{}, false, err
+	}
+	for text := range strings.FieldsSeq(string(numbers)) {
+		k, err := strconv.Atoi(text)
+		if err != nil {
+			return test{}, false, err
+		}
+		t.reaches[k] = true
+	}
+	return t, true, nil
 }
 
 // withHelpers adds the helpers to the changed files of each package.

@@ -8,11 +8,8 @@ import (
 	"github.com/calldibs/dibs/internal/figures"
 )
 
-// The part of the page that a run writes.
-const (
-	begins = "<!-- mutation: written by make mutate -->\n"
-	ends   = "<!-- end of mutation -->"
-)
+// part is the name of the part of the page that a run writes.
+const part = "mutation"
 
 // kinds are the kinds of changes, by the first word of their descriptions; those that flip an
 // operator have none.
@@ -96,7 +93,7 @@ func (s summary) print(took time.Duration) {
 
 // writeTo writes the figures into a page.
 func (s summary) writeTo(page string, list equivalents) error {
-	return figures.ReplacePart(page, begins, ends, s.tables(list))
+	return figures.FillFile(page, part, s.tables(list))
 }
 
 func (s summary) tables(list equivalents) string {
@@ -104,7 +101,7 @@ func (s summary) tables(list equivalents) string {
 	row := func(name string, c counts) {
 		fmt.Fprintf(&out, "| %s | %d | %d | %d |\n", name, c.tried, c.found, c.equivalent)
 	}
-	out.WriteString("\n| change | tried | found | equivalent |\n|---|---|---|---|\n")
+	out.WriteString("| change | tried | found | equivalent |\n|---|---|---|---|\n")
 	for i, k := range kinds {
 		row(k.name, s.byKind[i])
 	}
@@ -113,6 +110,5 @@ func (s summary) tables(list equivalents) string {
 	for _, class := range list.classes {
 		fmt.Fprintf(&out, "| %s | %d |\n", class, s.byClass[class])
 	}
-	out.WriteString("\n")
 	return out.String()
 }

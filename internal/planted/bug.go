@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-
-	"github.com/calldibs/dibs/internal/figures"
 )
 
 // bug is a change that breaks something, and the test that must notice. bugs.toml describes the
@@ -52,25 +50,13 @@ func (b bug) plant(root string) ([]byte, error) {
 	return []byte(strings.Replace(string(data), b.Old, b.New, 1)), nil
 }
 
-// begins and ends are around the list on the page.
-const (
-	begins = "<!-- planted bugs: written by make planted -->\n"
-	ends   = "<!-- end of planted bugs -->\n"
-)
-
-// writePage writes the list into the page.
-func writePage(page, list string) error {
-	bugs, err := readBugs(list)
-	if err != nil {
-		return err
-	}
-	return figures.ReplacePart(page, begins, ends, table(bugs))
-}
+// part is the name of the list on the page.
+const part = "planted bugs"
 
 // table returns the bugs as a table of Markdown.
 func table(bugs []bug) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d bugs:\n\n| file | bug | found by |\n|---|---|---|\n", len(bugs))
+	fmt.Fprintf(&b, "%d bugs:\n\n| file | bug | found by |\n|---|---|---|\n", len(bugs))
 	for _, bug := range bugs {
 		test := "`" + bug.Test + "`"
 		if bug.Package != path.Dir(bug.File) && !strings.HasPrefix(bug.Package, "clients/") {
@@ -78,6 +64,5 @@ func table(bugs []bug) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", bug.File, bug.Bug, test)
 	}
-	b.WriteString("\n")
 	return b.String()
 }

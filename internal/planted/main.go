@@ -15,26 +15,42 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
+// The bugs, and the page that lists them.
+const (
+	list = "internal/planted/bugs.toml"
+	page = "docs/testing.md"
+)
+
+// options say what to plant.
+type options struct {
+	only    string
+	procs   int
+	timeout time.Duration
+	table   bool
+}
+
 func main() {
-	list := flag.String("bugs", "internal/planted/bugs.toml", "the bugs")
-	page := flag.String("page", "docs/testing.md", "the page that lists them")
-	only := flag.String("only", "", "only bugs whose file, words or test contain this; the page is not written")
-	procs := flag.Int("procs", 1, "how many bugs to try concurrently")
-	timeout := flag.Duration("timeout", 3*time.Minute, "how long one test may take")
-	table := flag.Bool("table", false, "only write the page")
+	var o options
+	flag.StringVar(&o.only, "only", "", "only bugs whose file, words or test contain this; the page is not written")
+	flag.IntVar(&o.procs, "procs", 1, "how many bugs to try concurrently")
+	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long one test may take")
+	flag.BoolVar(&o.table, "table", false, "plant nothing, only write the page")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	missed, err := plant(ctx, *list, *only, *procs, *timeout, *table)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	missed, err := run(ctx, o)
 	stop()
-	if err == nil && missed == 0 && *only == "" {
-		err = writePage(*page, *list)
-	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "planted:", err)
 		os.Exit(2)
@@ -44,50 +60,60 @@ func main() {
 	}
 }
 
-// plant plants the bugs and returns how many were missed.
-func plant(ctx context.Context, list, only string, procs int, timeout time.Duration, none bool) (missed int, err error) {
+// run plants bugs, and returns how many were missed. It writes the page if all were found.
+func run(ctx context.Context, o options) (missed int, err error) {
 	bugs, err := readBugs(list)
-	if err != nil || none {
+	if err != nil {
 		return 0, err
 	}
+	if !o.table {
+		some := slices.DeleteFunc(slices.Clone(bugs), func(b bug) bool { return !strings.Contains(b.File+"\n"+b.Bug+"\n"+b.Test, o.only) })
+		if len(some) == 0 {
+			return 0, fmt.Errorf("no bug has %q in its file, words or test", o.only)
+		}
+		if missed, err = plant(ctx, some, o); missed > 0 || err != nil || o.only != "" {
+			return missed, err
+		}
+	}
+	return 0, figures.FillFile(page, part, table(bugs))
+}
+
+// plant plants the bugs, and returns how many were missed.
+func plant(ctx context.Context, bugs []bug, o options) (missed int, err error) {
 	folder, err := os.MkdirTemp("", "planted")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	run := &runner{folder: folder, timeout: timeout}
-	var (
-		mu    sync.Mutex
-		group sync.WaitGroup
-		queue = make(chan bug)
-		tried int
-		begin = time.Now()
-	)
-	for range procs {
-		group.Go(func() {
-			for b := range queue {
-				start := time.Now()
-				problem := run.check(ctx, b)
-				mu.Lock()
-				tried++
-				if problem != nil {
-					missed++
-					fmt.Printf("MISSED %s\n", b)
-					fmt.Printf("       %v\n", strings.ReplaceAll(problem.Error(), "\n", "\n       "))
-				} else {
-					fmt.Printf("found  %s (%.0f s)\n", b, time.Since(start).Seconds())
-				}
-				mu.Unlock()
+	runner := &runner{folder: folder, timeout: o.timeout}
+	begin := time.Now()
+	var mu sync.Mutex
+	var tries errgroup.Group
+	tries.SetLimit(o.procs)
+	for _, b := range bugs {
+		tries.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
+			start := time.Now()
+			problem := runner.check(ctx, b)
+			if ctx.Err() != nil { // the test may have failed because of it
+				return ctx.Err()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if problem == nil {
+				fmt.Printf("found  %s (%.0f s)\n", b, time.Since(start).Seconds())
+				return nil
+			}
+			missed++
+			fmt.Printf("MISSED %s\n       %s\n", b, strings.ReplaceAll(problem.Error(), "\n", "\n       "))
+			return nil
 		})
 	}
-	for _, b := range bugs {
-		if strings.Contains(b.File+"\n"+b.Bug+"\n"+b.Test, only) {
-			queue <- b
-		}
+	if err := tries.Wait(); err != nil {
+		return missed, err
 	}
-	close(queue)
-	group.Wait()
-	fmt.Printf("%d bugs in %s: %d found, %d missed\n", tried, time.Since(begin).Round(time.Second), tried-missed, missed)
-	return missed, ctx.Err()
+	fmt.Printf("%d bugs in %s: %d found, %d missed\n", len(bugs), time.Since(begin).Round(time.Second), len(bugs)-missed, missed)
+	return missed, nil
 }

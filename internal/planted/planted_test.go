@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/calldibs/dibs/internal/figures"
 )
 
 const root = "../.."
@@ -100,12 +104,25 @@ func contains(t *testing.T, pattern, text string) bool {
 
 func TestPageListsTheBugs(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join(root, "docs", "testing.md"))
+	data, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(data), begins+table(bugs(t))+ends) {
-		t.Error("docs/testing.md does not list the bugs of bugs.toml: run make planted, or go run ./internal/planted -table")
+	if filled, err := figures.Fill(string(data), part, table(bugs(t))); err != nil || filled != string(data) {
+		t.Errorf("%s does not list the bugs of bugs.toml (%v): run make planted, or go run ./internal/planted -table", page, err)
+	}
+}
+
+// A misspelt -only must not look like bugs that were found, and neither must a run that was ended.
+func TestNothingIsPlanted(t *testing.T) {
+	t.Chdir(root)
+	if _, err := run(t.Context(), options{only: "no such bug", procs: 1}); err == nil {
+		t.Error("no bug is planted, and this is no error")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if missed, err := run(ended, options{only: "sqlitestore", procs: 1}); !errors.Is(err, context.Canceled) || missed != 0 {
+		t.Errorf("a run that was ended: %d missed, %v", missed, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,8 @@ type runner struct {
 	folder  string // for everything that it makes
 	timeout time.Duration
 
-	mu       sync.Mutex
-	sound    map[string]func() error           // by test: whether it passes without a bug
-	programs map[string]func() (string, error) // by package: the compiled tests without a bug, or the server
+	sound    sync.Map // by test: func() error, which runs it without a bug, once for all bugs
+	programs sync.Map // by package: func() (string, error), which compiles its tests without a bug, or the server, once
 }
 
 // check returns why the named test does not find the bug, or nil if it does.
@@ -32,7 +32,7 @@ func (r *runner) check(ctx context.Context, b bug) error {
 	if err != nil {
 		return err
 	}
-	if err := r.passes(ctx, b)(); err != nil {
+	if err := r.passes(ctx, b); err != nil {
 		return fmt.Errorf("%s fails without the bug: %w", b.Test, err)
 	}
 	failed, err := r.run(ctx, b, content)
@@ -42,24 +42,16 @@ func (r *runner) check(ctx context.Context, b bug) error {
 	return err
 }
 
-// passes returns a function that runs the bug's test without the bug, once for all bugs.
-func (r *runner) passes(ctx context.Context, b bug) func() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := b.Package + " " + b.Test
-	if r.sound == nil {
-		r.sound = make(map[string]func() error)
-	}
-	if r.sound[key] == nil {
-		r.sound[key] = sync.OnceValue(func() error {
-			failed, err := r.run(ctx, b, nil)
-			if failed {
-				err = errors.New("it must pass")
-			}
-			return err
-		})
-	}
-	return r.sound[key]
+// passes returns an error if the bug's test does not pass without the bug.
+func (r *runner) passes(ctx context.Context, b bug) error {
+	run, _ := r.sound.LoadOrStore(b.Package+" "+b.Test, sync.OnceValue(func() error {
+		failed, err := r.run(ctx, b, nil)
+		if failed {
+			err = errors.New("it must pass")
+		}
+		return err
+	}))
+	return run.(func() error)()
 }
 
 // run runs the bug's test, with the changed file if there is one. An error means that the test did
@@ -115,28 +107,20 @@ func (r *runner) runSound(ctx context.Context, b bug) (output []byte, failed boo
 	return execute(ctx, b.Package, nil, program, "-test.v", "-test.timeout="+r.timeout.String(), "-test.run="+pattern(b.Test))
 }
 
-// compiled returns the program that the go command makes of a package, once for all bugs.
+// compiled returns the program that the go command makes of a package.
 func (r *runner) compiled(ctx context.Context, pkg string, args ...string) (string, error) {
-	r.mu.Lock()
-	if r.programs == nil {
-		r.programs = make(map[string]func() (string, error))
-	}
-	if r.programs[pkg] == nil {
-		r.programs[pkg] = sync.OnceValues(func() (string, error) {
-			program, err := filepath.Abs(filepath.Join(r.folder, strings.ReplaceAll("of_"+pkg, "/", "_")))
-			if err != nil {
-				return "", err
-			}
-			output, failed, err := execute(ctx, ".", nil, "go", append(args, "-o", program, "./"+pkg)...)
-			if failed {
-				err = fmt.Errorf("%s does not compile:\n%s", pkg, output)
-			}
-			return program, err
-		})
-	}
-	compile := r.programs[pkg]
-	r.mu.Unlock()
-	return compile()
+	compile, _ := r.programs.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
+		program, err := filepath.Abs(filepath.Join(r.folder, strings.ReplaceAll("of_"+pkg, "/", "_")))
+		if err != nil {
+			return "", err
+		}
+		output, failed, err := execute(ctx, ".", nil, "go", append(args, "-o", program, "./"+pkg)...)
+		if failed {
+			err = fmt.Errorf("%s does not compile:\n%s", pkg, output)
+		}
+		return program, err
+	}))
+	return compile.(func() (string, error))()
 }
 
 // pattern matches a test and nothing else.
@@ -176,10 +160,7 @@ func (r *runner) runPython(ctx context.Context, b bug, content []byte, folder st
 	if err != nil {
 		return false, err
 	}
-	python := os.Getenv("PYTHON")
-	if python == "" {
-		python = "python3"
-	}
+	python := cmp.Or(os.Getenv("PYTHON"), "python3")
 	if output, failed, err := execute(ctx, own, nil, python, "-m", "py_compile", filepath.Base(b.File)); err != nil || failed {
 		return false, errors.Join(err, fmt.Errorf("it does not compile:\n%s", output))
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,44 +56,62 @@ func (p proof) run(command []string) error {
 	if err != nil {
 		return err
 	}
-	commit, err := commitNow()
+	commit, err := figures.Commit()
 	if err != nil {
 		return err
 	}
-	for once := true; ; once = false {
+	for {
 		all, err := figures.ReadProof(p.file)
 		if err != nil {
 			return err
 		}
 		before := all.Run(p.name)
-		if before.Commit != commit {
-			before = figures.ProofRun{}
+		if before.Commit != commit || p.total == 0 {
+			before = figures.ProofRun{OK: true} // it begins anew
 		}
-		if p.total == 0 && !once || p.total > 0 && p.isDone(before, least) {
-			return nil
-		}
-		if p.total > 0 && before.Figures != nil && !before.OK {
-			return fmt.Errorf("%s failed at this commit: remove it from %s to run it again", p.name, p.file)
+		if done, err := p.isDone(before, least); done || err != nil {
+			return err
 		}
 		part, failed := p.once(command, before.Seconds)
-		part.Commit = commit
-		if err := p.merge(part); err != nil || failed != nil {
+		if part.Commit = commit; part.Name != "" {
+			err = p.merge(part)
+		}
+		if err != nil || failed != nil || p.total == 0 {
 			return errors.Join(failed, err)
 		}
 	}
 }
 
+// isDone reports whether the parts of a run have come to its time and its figures.
+func (p proof) isDone(run figures.ProofRun, least map[string]float64) (bool, error) {
+	if !run.OK {
+		return false, fmt.Errorf("%s failed at this commit: remove it from %s to run it again", p.name, p.file)
+	}
+	if p.total == 0 || run.Seconds < p.total.Seconds() {
+		return false, nil
+	}
+	for what, value := range least {
+		switch figure := run.Figure(what); {
+		case figure == 0:
+			return false, fmt.Errorf("%s has no figure %q after %v: it would never reach %v", p.name, what, p.total, value)
+		case figure < value:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // merge adds a part to the file, which other runs may have changed meanwhile.
 func (p proof) merge(part figures.ProofRun) error {
 	return figures.UpdateProof(p.file, func(all *figures.Proof) {
-		if p.total == 0 {
-			all.Merge(figures.ProofRun{Name: part.Name}) // replaces the run before
+		if p.total == 0 { // it replaces the run before
+			all.Runs = slices.DeleteFunc(all.Runs, func(r figures.ProofRun) bool { return r.Name == part.Name })
 		}
 		all.Merge(part)
 	})
 }
 
-// once runs the command.
+// once runs the command. It returns an empty part if the command did not run, or passed without a figure: that proves nothing.
 func (p proof) once(command []string, ran float64) (figures.ProofRun, error) {
 	slice := min(p.slice, max(time.Minute, p.total-time.Duration(ran*float64(time.Second))))
 	args := make([]string, len(command))
@@ -104,6 +123,9 @@ func (p proof) once(command []string, ran float64) (figures.ProofRun, error) {
 	run := exec.Command(args[0], args[1:]...)
 	run.Stdout, run.Stderr = io.MultiWriter(os.Stdout, &output), os.Stderr
 	err := run.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return figures.ProofRun{}, err
+	}
 	part := figures.ProofRun{
 		Name: p.name, Date: began.UTC().Format(time.DateOnly), Machine: machine(), Seconds: time.Since(began).Seconds(),
 		OK: err == nil, Figures: []figures.Figure{},
@@ -111,48 +133,26 @@ func (p proof) once(command []string, ran float64) (figures.ProofRun, error) {
 	for _, f := range read(output.String()) {
 		part.Add(f)
 	}
-	return part, err
-}
-
-func (p proof) isDone(run figures.ProofRun, least map[string]float64) bool {
-	for what, value := range least {
-		if run.Figure(what) < value {
-			return false
-		}
+	if part.OK && len(part.Figures) == 0 {
+		return figures.ProofRun{}, fmt.Errorf("%s passed, and told no figure: did it run any test?", strings.Join(args, " "))
 	}
-	return run.Seconds >= p.total.Seconds()
+	return part, err
 }
 
 func parseLeast(text string) (map[string]float64, error) {
 	least := make(map[string]float64)
+	if text == "" {
+		return least, nil
+	}
 	for part := range strings.SplitSeq(text, ",") {
-		what, number, ok := strings.Cut(part, "=")
+		what, number, _ := strings.Cut(part, "=")
 		value, err := strconv.ParseFloat(number, 64)
-		if text != "" && (!ok || err != nil) {
+		if err != nil {
 			return nil, fmt.Errorf("-least %q: want a figure and a number, such as \"fault kill=200\"", part)
 		}
-		if ok {
-			least[what] = value
-		}
+		least[what] = value
 	}
 	return least, nil
-}
-
-// commitNow returns the commit of the sources, with a + if they have changed since.
-func commitNow() (string, error) {
-	head, err := exec.Command("git", "rev-parse", "--short=10", "HEAD").Output()
-	if err != nil {
-		return "", fmt.Errorf("git: %w", err)
-	}
-	commit := strings.TrimSpace(string(head))
-	changed, err := exec.Command("git", "status", "--porcelain", "--", ".", ":!bench/proof.json", ":!docs/testing.md").Output()
-	if err != nil {
-		return "", fmt.Errorf("git: %w", err)
-	}
-	if len(changed) > 0 {
-		commit += "+"
-	}
-	return commit, nil
 }
 
 // machine describes the machine, and does not name it.

@@ -40,6 +40,40 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// A run in slices that has failed stays failed, also if it has had its time, and does not run again.
+func TestFailedSlice(t *testing.T) {
+	t.Parallel()
+	p := proof{file: filepath.Join(t.TempDir(), "proof.json"), name: "kills", total: time.Nanosecond, slice: time.Minute}
+	if err := p.run([]string{"sh", "-c", "echo 'figure: kills = 2'; exit 3"}); err == nil {
+		t.Error("a failure is no error")
+	}
+	if err := p.run([]string{"echo", "figure: kills = 2"}); err == nil || !strings.Contains(err.Error(), "failed at this commit") {
+		t.Errorf("the next run: %v", err)
+	}
+	if n := figureOf(t, p.file, "kills", "kills"); n != 2 {
+		t.Errorf("%v kills", n)
+	}
+}
+
+// What tells no figures has proven nothing, and what cannot be started has not failed: neither is kept. And a figure that is not told
+// is not waited for.
+func TestNothingIsProven(t *testing.T) {
+	t.Parallel()
+	for want, command := range map[string][]string{
+		"told no figure":    {"echo", "ok, without tests"},
+		"no such program":   {"no such program"},
+		`no figure "kills"`: {"echo", "figure: deaths = 2"},
+	} {
+		p := proof{file: filepath.Join(t.TempDir(), "proof.json"), name: "kills", total: time.Nanosecond, slice: time.Minute, least: "kills=5"}
+		if err := p.run(command); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", command, err, want)
+		}
+		if all, err := figures.ReadProof(p.file); err != nil || all.Run("kills").Figure("deaths") == 0 && len(all.Runs) > 0 {
+			t.Errorf("%v is kept: %+v, %v", command, all, err)
+		}
+	}
+}
+
 // A run that is not in slices replaces the one before. One that fails is kept as a failure.
 func TestOnce(t *testing.T) {
 	t.Parallel()

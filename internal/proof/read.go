@@ -35,8 +35,8 @@ func ofTorture(r torture.Report) (found []figures.Figure) {
 	add("acknowledged changes found", r.Audit.Changes)
 	add("violations", len(r.Violations))
 	for _, f := range r.Faults {
-		add("fault "+f.Fault, f.Count)
-		found = append(found, figures.Figure{What: "ms after " + f.Fault, Value: f.MaxMs, Most: true})
+		add(figures.FaultTimes+f.Fault, f.Count)
+		found = append(found, figures.Figure{What: figures.FaultService + f.Fault, Value: f.MaxMs, Most: true})
 	}
 	if d := r.Damaged; d != nil {
 		add("damaged copies", d.Copies)

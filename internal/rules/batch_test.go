@@ -3,7 +3,6 @@ package rules_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/coretest"
@@ -127,34 +126,6 @@ func TestBatchListsOnce(t *testing.T) {
 	b, _ := decide(f, mustApply(t, mustPolicies(t, nil), claim, remove, claim, remove))
 	if _, owners := b.Wanted(); len(owners) != 1 {
 		t.Errorf("%d lists, want one", len(owners))
-	}
-}
-
-// A name that is purged and taken in the same batch is under its index keys afterwards.
-func TestPurgedAndTakenTogether(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		kind, namespace, first, second string
-		policies                       map[string]dibs.Policy
-	}{
-		{"look-alikes", "slug", "paypal", "paypa1", coretest.NoLookAlikes(dibs.Policy{})},
-		{"blind", "email", "x@y", "x@y", blind(keyA)},
-		{"blind without look-alikes", "email", "x@y", "x@y", map[string]dibs.Policy{"email": {Blind: []dibs.BlindKey{keyA}, HoldHistory: time.Hour}}},
-	} {
-		t.Run(c.kind, func(t *testing.T) {
-			t.Parallel()
-			f := coretest.NewFixture(t, c.policies)
-			hold := f.One(dibs.Reserve{Namespace: c.namespace, Value: c.first})
-			f.Clock.Advance(aHold)
-			f.SweepAll()
-			f.Clock.Advance(time.Hour) // its row is due to be purged
-			set := mustPolicies(t, c.policies)
-			commit(f, set.Sweep(dibs.Ref{Kind: dibs.KindName, ID: hold.ID}).Request, mustApply(t, set, coretest.Claim(c.namespace, c.first, coretest.User1)))
-			if n := f.NameOf(c.namespace, c.first); n.State != dibs.Active || n.Epoch != 2 {
-				t.Errorf("%+v", n)
-			}
-			f.Refused(dibs.ErrNameTaken, coretest.Claim(c.namespace, c.second, coretest.User2))
-		})
 	}
 }
 

@@ -187,19 +187,34 @@ func TestPurgedAndTakenInOneBatch(t *testing.T) {
 		{"blind", "email", "x@y", "x@y", blind(keyA)},
 		{"blind without look-alikes", "email", "x@y", "x@y", map[string]dibs.Policy{"email": {Blind: []dibs.BlindKey{keyA}, HoldHistory: time.Hour}}},
 	} {
-		t.Run(c.kind, func(t *testing.T) {
+		test := func(t *testing.T, f *coretest.Fixture, purgeAndTake func(purged dibs.ID, claim dibs.Command)) {
+			t.Helper()
+			hold := f.One(dibs.Reserve{Namespace: c.namespace, Value: c.first})
+			f.Clock.Advance(aHold)
+			f.SweepAll()
+			f.Clock.Advance(time.Hour) // its row is due to be purged
+			purgeAndTake(hold.ID, coretest.Claim(c.namespace, c.first, coretest.User1))
+			if n := f.NameOf(c.namespace, c.first); n.State != dibs.Active || n.Epoch != 2 {
+				t.Errorf("%+v", n)
+			}
+			f.Refused(dibs.ErrNameTaken, coretest.Claim(c.namespace, c.second, coretest.User2))
+		}
+		t.Run(c.kind+", by the rules", func(t *testing.T) {
+			t.Parallel()
+			f, set := coretest.NewFixture(t, c.policies), mustPolicies(t, c.policies)
+			test(t, f, func(purged dibs.ID, claim dibs.Command) {
+				commit(f, set.Sweep(dibs.Ref{Kind: dibs.KindName, ID: purged}).Request, mustApply(t, set, claim))
+			})
+		})
+		t.Run(c.kind+", by the registry", func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, s := coretest.NewSpy(t, c.policies)
-				f.Must(dibs.Reserve{Namespace: c.namespace, Value: c.first, TTL: dibs.For(time.Minute)})
-				f.Clock.Advance(2 * time.Minute)
-				f.SweepAll()
-				f.Clock.Advance(2 * time.Hour) // its row is due to be purged
-				noChange := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
-				coretest.InOneBatch(f, s, noChange, nil,
-					nil, []dibs.Command{coretest.Claim(c.namespace, c.first, coretest.User1)})
-				s.OnCommit = nil
-				f.Refused(dibs.ErrNameTaken, coretest.Claim(c.namespace, c.second, coretest.User2))
+				test(t, f, func(_ dibs.ID, claim dibs.Command) {
+					noChange := func([]dibs.Group) ([]dibs.Outcome, error) { return nil, nil }
+					coretest.InOneBatch(f, s, noChange, nil, nil, []dibs.Command{claim})
+					s.OnCommit = nil
+				})
 			})
 		})
 	}

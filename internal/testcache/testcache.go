@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Folder returns a folder of the user's cache, and the first time makes it: fill creates the folder
@@ -19,13 +20,14 @@ func Folder(key []string, fill func(folder string) error) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(cache, "dibs-tests", fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(key, "\n"))))[:16])
-	if _, err := os.Stat(path); err == nil {
+	if exists(path) {
 		return path, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	unfinished, err := os.MkdirTemp(filepath.Dir(path), "unfinished")
+	removeAbandoned(filepath.Join(filepath.Dir(path), unfinishedName+"*"))
+	unfinished, err := os.MkdirTemp(filepath.Dir(path), unfinishedName)
 	if err != nil {
 		return "", err
 	}
@@ -40,6 +42,22 @@ func Folder(key []string, fill func(folder string) error) (string, error) {
 		return "", err
 	}
 	return path, nil
+}
+
+// The folder of a process that is still filling it is not old.
+const (
+	unfinishedName = "unfinished"
+	old            = time.Hour
+)
+
+// removeAbandoned removes the folders of processes that were killed before they were finished.
+func removeAbandoned(pattern string) {
+	paths, _ := filepath.Glob(pattern) // nothing depends on it
+	for _, path := range paths {
+		if folder, err := os.Stat(path); err == nil && time.Since(folder.ModTime()) > old {
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 func exists(path string) bool {
