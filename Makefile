@@ -68,8 +68,9 @@ help:
 ## test: everything that must pass before a change lands
 test: vet test-plain examples clients baselines race
 
-# The plain tests have run the shop in Go.
+# The plain tests have run the shop in Go, and vet has checked all packages: what go test checks is part of it.
 test: SHOPS = others
+test: VET = -vet=off
 
 .PHONY: vet
 vet:
@@ -88,7 +89,7 @@ cross:
 
 ## test-plain: all tests without the race detector, as `go test ./...` runs them
 test-plain: deps
-	$(GO) test -timeout 5m ./...
+	$(GO) test $(VET) -timeout 5m ./...
 
 # npm ci writes this file into the folder of a package.json. It is run again when the lock changes.
 NPM_CI := node_modules/.package-lock.json
@@ -101,10 +102,10 @@ NPM_CI := node_modules/.package-lock.json
 ## do not get those libraries, and of the shop in all its languages
 .PHONY: examples
 examples: deps clients/typescript/$(NPM_CI) examples/shop/typescript/$(NPM_CI)
-	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -timeout 5m ./...
+	cd examples/web && $(GO) vet -mod=mod ./... && $(GO) test -mod=mod -vet=off -timeout 5m ./...
 	cd clients/typescript && npm run build
 	cd examples/shop/typescript && npm run build
-	DIBS_EXAMPLES=$(SHOPS) PYTHON=$(PYTHON) $(GO) test -timeout 5m -count 1 ./examples/shop
+	DIBS_EXAMPLES=$(SHOPS) PYTHON=$(PYTHON) $(GO) test $(VET) -timeout 5m -count 1 ./examples/shop
 
 # The languages of the shop: all, or others than Go.
 SHOPS ?= all
@@ -135,9 +136,9 @@ test-runtimes: deps clients/typescript/$(NPM_CI)
 ## baselines: no goal may be far below its former value, a server withstands overload, and the dashboard is quick; runs alone,
 ## because it measures
 baselines: deps
-	$(GO) test -timeout 5m -count 1 ./internal/servetest -run '^Test(Overload|MisbehavingClients)$$' -baselines
-	$(GO) test -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
-	DIBS_TEST_LONG=1 $(GO) test -timeout 5m -count 1 ./dashboard -run '^Test(FirstPage|ManyNames|TailIsCheap)$$'
+	$(GO) test $(VET) -timeout 5m -count 1 ./internal/servetest -run '^Test(Overload|MisbehavingClients)$$' -baselines
+	$(GO) test $(VET) -timeout 5m -count 1 ./internal/bench -run '^TestBaselines$$' -baselines
+	DIBS_TEST_LONG=1 $(GO) test $(VET) -timeout 5m -count 1 ./dashboard -run '^Test(FirstPage|ManyNames|TailIsCheap)$$'
 
 ## dashboard-goals: how soon the first page is usable, what the live tail costs, and how long pages take; DIBS_DASHBOARD_STORE
 ## names a store with many names
@@ -237,8 +238,11 @@ test-overload:
 ## race: all tests with the race detector, in their short form. It does not look into SQLite, whose code, translated from C, has its
 ## own locks, and takes four times as long when every access to memory is checked. The tests of docs/, which have nothing
 ## concurrent, and of the dashboard, which are about a browser, do not run
+#
+# A program with the race detector sleeps for a second before it exits, as do most of the 75 test binaries and the
+# servers that they start. A tenth of that shows the races of goroutines that a test has left, too.
 race: deps
-	packages=$$($(GO) list ./...) && $(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -short -timeout 10m \
+	packages=$$($(GO) list ./...) && GORACE=atexit_sleep_ms=100 $(GO) test -race -gcflags='modernc.org/...=-race=false' -vet=off -short -timeout 10m \
 		$$(echo "$$packages" | grep -vE '/(docs|dashboard)$$')
 
 ## lint: formatting, golangci-lint and actionlint, installed into bin/ when missing; mypy for the Python client; cross

@@ -88,7 +88,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/pgtest", "internal/harness internal/testcache"},
 	{"internal/logtest", ""},
 	{"internal/freeport", ""},
-	{"internal/etcdtest", "internal/freeport internal/harness internal/logtest"},
+	{"internal/etcdtest", "internal/freeport internal/harness internal/logtest internal/testcache"},
 	{"internal/etcdtest/member", ""},
 	{"internal/linear", "/"},
 	{"internal/testdisk", "internal/harness"},

@@ -3,7 +3,6 @@
 package etcdtest
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -11,48 +10,49 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
+
+	"github.com/calldibs/dibs/internal/testcache"
 )
 
 // memberProgram builds the program of members. It is a module of its own, in the folder member: users
-// of Dibs do not get etcd's server among their modules. All test binaries share the result, which go
-// build makes again only after a change.
+// of Dibs do not get etcd's server among their modules. All test binaries of all clones share the result,
+// until the module or Go changes: each of them would link it, or ask go build whether it has changed.
 var memberProgram = sync.OnceValues(func() (path string, err error) {
 	_, self, _, ok := runtime.Caller(0)
 	if !ok {
 		return "", errors.New("etcdtest: no source")
 	}
 	source := filepath.Join(filepath.Dir(self), "member")
-	cache, err := os.UserCacheDir()
+	key, err := memberKey(source)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("etcdtest: reading the source of a member: %w", err)
 	}
-	folder := filepath.Join(cache, "dibs-tests", fmt.Sprintf("%x", sha256.Sum256([]byte(source)))[:16])
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
-	}
-	unlock, err := lock(filepath.Join(folder, "lock"))
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	path = filepath.Join(folder, "member")
-	build := exec.Command("go", "build", "-o", path, ".")
-	build.Dir = source
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("etcdtest: building a member: %w\n%s", err, out)
-	}
-	return path, nil
+	folder, err := testcache.Folder(key, func(folder string) error {
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", folder+"/", ".")
+		build.Dir = source
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("etcdtest: building a member: %w\n%s", err, out)
+		}
+		return nil
+	})
+	return filepath.Join(folder, "member"), err
 })
 
-// lock waits for the lock of a file.
-func lock(path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+// memberKey is all that the program depends on: go.sum has the hashes of the modules of others.
+func memberKey(source string) (key []string, err error) {
+	key = []string{"etcd member", runtime.Version(), runtime.GOOS, runtime.GOARCH, os.Getenv("GOFLAGS")}
+	for _, pattern := range []string{"*.go", "go.*"} {
+		files, err := filepath.Glob(filepath.Join(source, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			key = append(key, filepath.Base(file), string(text))
+		}
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() { _ = file.Close() }, nil
+	return key, nil
 }

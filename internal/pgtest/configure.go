@@ -40,6 +40,10 @@ func (c *Cluster) WithoutStandby(tb harness.TB, do func()) {
 	const setting = "synchronous_standby_names"
 	c.Configure(tb, setting, "nowhere")
 	defer c.Configure(tb, setting, "")
+	// Commits wait once the checkpointer has read the setting, which it does before a checkpoint.
+	if err := c.exec("CHECKPOINT"); err != nil {
+		tb.Fatal(err)
+	}
 	do()
 }
 

@@ -1,19 +1,22 @@
+//go:build unix
+
 // Package testcache keeps what takes long to make and is always the same, such as the files of an
 // empty database server, for all test binaries.
 package testcache
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+	"syscall"
 )
 
 // Folder returns a folder of the user's cache, and the first time makes it: fill creates the folder
-// that it is given. What the content depends on is in key, such as the version of a program. Callers
-// must not change the content.
+// that it is given. Other processes that need it wait meanwhile. What the content depends on is in key,
+// such as the version of a program. Callers must not change the content.
 func Folder(key []string, fill func(folder string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -26,43 +29,41 @@ func Folder(key []string, fill func(folder string) error) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	removeAbandoned(filepath.Join(filepath.Dir(path), unfinishedName+"*"))
-	unfinished, err := os.MkdirTemp(filepath.Dir(path), unfinishedName)
+	unlock, err := lock(path + ".lock")
 	if err != nil {
 		return "", err
 	}
+	defer unlock()
+	if exists(path) {
+		return path, nil // another process made it
+	}
+	unfinished := path + ".unfinished"
+	if err := os.RemoveAll(unfinished); err != nil { // of a process that was killed
+		return "", err
+	}
 	defer os.RemoveAll(unfinished)
-	made := filepath.Join(unfinished, "folder")
-	if err := fill(made); err != nil {
+	if err := fill(unfinished); err != nil {
 		return "", err
 	}
-	// The folder appears whole, or not at all if this process is killed. If another process was faster,
-	// its folder stays.
-	if err := os.Rename(made, path); err != nil && !exists(path) {
-		return "", err
-	}
-	return path, nil
-}
-
-// The folder of a process that is still filling it is not old.
-const (
-	unfinishedName = "unfinished"
-	old            = time.Hour
-)
-
-// removeAbandoned removes the folders of processes that were killed before they were finished.
-func removeAbandoned(pattern string) {
-	paths, _ := filepath.Glob(pattern) // nothing depends on it
-	for _, path := range paths {
-		if folder, err := os.Stat(path); err == nil && time.Since(folder.ModTime()) > old {
-			_ = os.RemoveAll(path)
-		}
-	}
+	// The folder appears whole, or not at all if this process is killed.
+	return path, os.Rename(unfinished, path)
 }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// lock waits for the lock of a file.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil
 }
 
 // Version returns what a key needs to know of a program: another build of it has another version.

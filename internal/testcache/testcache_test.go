@@ -1,15 +1,19 @@
+//go:build unix
+
 package testcache
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
-// A folder is made once for each key, also by several processes at once, and never seen unfinished.
+// A folder is made once for each key, also if several want it at once, and never seen unfinished.
 func TestFolder(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // macOS
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -17,7 +21,9 @@ func TestFolder(t *testing.T) {
 	if _, err := Folder([]string{"a"}, func(folder string) error { return errors.Join(os.Mkdir(folder, 0o700), broken) }); !errors.Is(err, broken) {
 		t.Fatalf("an error of fill: %v", err)
 	}
+	var made atomic.Int64
 	fill := func(folder string) error {
+		made.Add(1)
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return err
 		}
@@ -33,31 +39,34 @@ func TestFolder(t *testing.T) {
 		})
 	}
 	group.Wait()
+	if n := made.Load(); n != 1 {
+		t.Errorf("it was made %d times", n)
+	}
 	first, _ := Folder([]string{"a"}, func(string) error { t.Error("made again"); return nil })
 	other, _ := Folder([]string{"b"}, fill)
-	if rest, err := os.ReadDir(filepath.Dir(first)); first == other || len(rest) != 2 || err != nil {
+	rest, err := os.ReadDir(filepath.Dir(first))
+	rest = slices.DeleteFunc(rest, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".lock") })
+	if first == other || len(rest) != 2 || err != nil {
 		t.Errorf("%s and %s; the cache has %v, %v; want one folder for each key", first, other, rest, err)
 	}
 }
 
-// What a killed process left is removed, and not what another process is making.
-func TestAbandonedFolders(t *testing.T) {
+// What a killed process left is removed.
+func TestUnfinishedFolder(t *testing.T) {
 	t.Setenv("HOME", t.TempDir()) // macOS
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	mkdir := func(folder string) error { return os.Mkdir(folder, 0o700) }
-	first, err := Folder([]string{"a"}, mkdir)
+	left := func(folder string) string { return filepath.Join(folder, "left") }
+	fill := func(folder string) error {
+		return errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(left(folder), nil, 0o600))
+	}
+	folder, err := Folder([]string{"a"}, fill)
+	if err == nil {
+		err = os.Rename(folder, folder+".unfinished")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	abandoned, busy := filepath.Join(filepath.Dir(first), "unfinished1"), filepath.Join(filepath.Dir(first), "unfinished2")
-	yesterday := time.Now().Add(-24 * time.Hour)
-	if err := errors.Join(mkdir(abandoned), mkdir(busy), os.Chtimes(abandoned, yesterday, yesterday)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Folder([]string{"b"}, mkdir); err != nil {
-		t.Fatal(err)
-	}
-	if exists(abandoned) || !exists(busy) {
-		t.Errorf("the abandoned folder is there: %v; that of another process: %v", exists(abandoned), exists(busy))
+	if _, err := Folder([]string{"a"}, func(folder string) error { return os.Mkdir(folder, 0o700) }); err != nil || exists(left(folder)) {
+		t.Errorf("%v; the old content is there: %v", err, exists(left(folder)))
 	}
 }
