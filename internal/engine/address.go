@@ -83,18 +83,25 @@ const (
 	poolingSetting = "dibs_pooling"
 )
 
+var errSpecial = errors.New("user and password in the store's address must not contain special characters: " +
+	"write @ as %40, / as %2F, ? as %3F, # as %23, % as %25")
+
 // checkPostgres checks for common mistakes in an address, and the settings that this package reads.
 // Its errors show no part of the address, which may be a part of a password.
 func checkPostgres(address string) error {
 	base, query, _ := strings.Cut(address, "?")
 	user, password, _ := splitLogin(base)
 	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
-		return errors.New("user and password in the store's address must not contain special characters: " +
-			"write @ as %40, / as %2F, # as %23, % as %25")
+		return errSpecial
 	}
 	settings, err := url.ParseQuery(query)
 	if err != nil {
 		return errors.New("the settings after the ? in the store's address are malformed: write name=value&name=value, and % as %25")
+	}
+	for name := range settings {
+		if strings.Contains(name, "@") {
+			return errSpecial // the ? is a part of the password
+		}
 	}
 	if slices.Contains(settings[schemaSetting], "") {
 		return fmt.Errorf("%s in the store's address is empty: give a schema, or leave it out", schemaSetting)

@@ -141,6 +141,7 @@ func TestCheck(t *testing.T) {
 		"postgres://h/n?dibs_pooling=statement": "must be transaction or session",
 		"postgres://h/n?a=%zz":                  "write name=value",
 		"postgres://u:hunter2@x@h/n":            "write @ as %40",
+		"postgres://u:1?hunter2@h/n":            "? as %3F",
 		"postgres://u:hunter2/x@h/n":            "/ as %2F",
 		"postgres://u:hunter2%zz@h/n":           "% as %25",
 		"postgres://h/?password=hunter2%":       "write name=value",

@@ -39,8 +39,8 @@ func mysqlConfig(source string) (*mysql.Config, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the database is not well-formed") // the error of url.Parse has the password
 	}
-	if strings.ContainsRune(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), '@') {
-		return nil, errors.New("the URL of the database has an @ after a /, ? or #: write those of its password as %2F, %3F or %23, and another @ as %40")
+	if strings.Contains(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@") {
+		return nil, errors.New("a /, ? or # before the @ of the URL must be a part of the password: write it as %2F, %3F or %23, and another @ as %40")
 	}
 	config := mysql.NewConfig()
 	config.User = u.User.Username()
