@@ -112,7 +112,7 @@ func (c *campaign) fuzz(ctx context.Context, t target, length time.Duration) err
 	if err != nil {
 		return err
 	}
-	if r.executions == 0 && ctx.Err() != nil {
+	if r.ok && r.executions == 0 && ctx.Err() != nil {
 		return nil // it was ended before it began
 	}
 	fmt.Println(r)

@@ -129,12 +129,12 @@ func (t target) cache() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(cached)), "fuzz", strings.TrimSpace(string(path))), nil
 }
 
-// last is a line of go test about the progress of a target.
-var last = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
+// progressLine is a line of go test about the progress of a target.
+var progressLine = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 
 // progress returns the executions and new inputs of the last such line.
 func progress(output string) (executions, interesting int) {
-	lines := last.FindAllStringSubmatch(output, -1)
+	lines := progressLine.FindAllStringSubmatch(output, -1)
 	if len(lines) == 0 {
 		return 0, 0
 	}
