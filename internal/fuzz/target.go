@@ -69,6 +69,7 @@ type result struct {
 	interesting int // inputs that reached new code
 	findings    int // inputs that fail, and did not before
 	ok          bool
+	ended       bool // before its time
 	output      string
 }
 
@@ -107,7 +108,7 @@ func (t target) fuzz(ctx context.Context, program string, length time.Duration) 
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	output, err := command.CombinedOutput()
-	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), output: string(output)}
+	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), ended: ctx.Err() != nil, output: string(output)}
 	if strings.Contains(r.output, "no fuzz tests to fuzz") {
 		r.ok = false // it is not compiled on this system, for example
 	}
