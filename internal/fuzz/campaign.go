@@ -112,13 +112,13 @@ func (c *campaign) fuzz(ctx context.Context, t target, length time.Duration) err
 	if err != nil {
 		return err
 	}
-	if r.executions == 0 && ctx.Err() != nil {
-		return nil // it was ended before it began
+	if r.ok && r.ended && r.executions == 0 {
+		return nil
 	}
 	fmt.Println(r)
 	if !r.ok {
 		fmt.Println("\t" + strings.ReplaceAll(strings.TrimSpace(r.output), "\n", "\n\t"))
-	} else if c.keep > 0 && ctx.Err() == nil {
+	} else if c.keep > 0 && !r.ended {
 		if err := t.keep(c.keep); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,5 +112,10 @@ func TestNothingIsFuzzed(t *testing.T) {
 	}
 	if r, err := (target{".", "FuzzOther"}).fuzz(t.Context(), program, time.Second); err != nil || r.ok {
 		t.Errorf("a target that is not in the program: %v, %v", r, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if r, err := (target{".", "FuzzOther"}).fuzz(ended, program, time.Second); err != nil || !r.ok || !r.ended {
+		t.Errorf("a target that was ended before it began: %v, %v", r, err)
 	}
 }

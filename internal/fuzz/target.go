@@ -69,6 +69,7 @@ type result struct {
 	interesting int // inputs that reached new code
 	findings    int // inputs that fail, and did not before
 	ok          bool
+	ended       bool // before its time
 	output      string
 }
 
@@ -107,7 +108,7 @@ func (t target) fuzz(ctx context.Context, program string, length time.Duration) 
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	output, err := command.CombinedOutput()
-	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), output: string(output)}
+	r := result{target: t, took: time.Since(begin), ok: err == nil || errors.Is(err, ctx.Err()), ended: ctx.Err() != nil, output: string(output)}
 	if strings.Contains(r.output, "no fuzz tests to fuzz") {
 		r.ok = false // it is not compiled on this system, for example
 	}
@@ -129,12 +130,12 @@ func (t target) cache() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(cached)), "fuzz", strings.TrimSpace(string(path))), nil
 }
 
-// last is a line of go test about the progress of a target.
-var last = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
+// progressLine is a line of go test about the progress of a target.
+var progressLine = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 
 // progress returns the executions and new inputs of the last such line.
 func progress(output string) (executions, interesting int) {
-	lines := last.FindAllStringSubmatch(output, -1)
+	lines := progressLine.FindAllStringSubmatch(output, -1)
 	if len(lines) == 0 {
 		return 0, 0
 	}

@@ -61,6 +61,7 @@ func (r *runner) run(ctx context.Context, b bug, content []byte) (failed bool, e
 	if err != nil {
 		return false, err
 	}
+	defer os.RemoveAll(folder)
 	ctx, cancel := context.WithTimeout(ctx, 2*r.timeout)
 	defer cancel()
 	switch {
@@ -74,53 +75,57 @@ func (r *runner) run(ctx context.Context, b bug, content []byte) (failed bool, e
 }
 
 func (r *runner) runGo(ctx context.Context, b bug, content []byte, folder string) (failed bool, err error) {
-	var output []byte
-	if content == nil {
-		output, failed, err = r.runSound(ctx, b)
-	} else {
-		var list string
-		if list, err = overlay.Write(folder, map[string][]byte{b.File: content}); err == nil {
-			output, failed, err = execute(ctx, ".", nil, "go", "test", "-vet=off", "-v", "-count=1", "-overlay="+list,
-				"-timeout="+r.timeout.String(), "-run="+pattern(b.Test), "./"+b.Package)
-		}
+	program, err := r.tests(ctx, b, content, folder)
+	if err != nil {
+		return false, err
 	}
+	// Without go test: if that is killed, its tests go on.
+	output, failed, err := execute(ctx, b.Package, nil, program, "-test.v", "-test.timeout="+r.timeout.String(), "-test.run="+pattern(b.Test))
 	top, _, _ := strings.Cut(b.Test, "/")
 	switch {
 	case err != nil:
 		return false, err
 	case failed && !bytes.Contains(output, []byte("=== RUN   "+top+"\n")):
-		return false, fmt.Errorf("it does not compile:\n%s", output)
-	case !failed && !bytes.Contains(output, []byte("--- PASS: "+b.Test)):
-		return false, fmt.Errorf("there is no such test:\n%s", output)
+		return false, fmt.Errorf("the test did not begin:\n%s", output)
 	case bytes.Contains(output, []byte("panic: test timed out")):
 		return false, errors.New("the test does not end")
+	case !failed && !bytes.Contains(output, []byte("--- PASS: "+b.Test)):
+		return false, fmt.Errorf("there is no such test:\n%s", output)
 	}
 	return failed, nil
 }
 
-// runSound runs a test without a bug. The tests of a package are compiled once.
-func (r *runner) runSound(ctx context.Context, b bug) (output []byte, failed bool, err error) {
-	program, err := r.compiled(ctx, b.Package, "test", "-c", "-vet=off")
-	if err != nil {
-		return nil, false, err
+// tests returns the compiled tests of the bug's package, with the changed file if there is one.
+func (r *runner) tests(ctx context.Context, b bug, content []byte, folder string) (program string, err error) {
+	if content == nil {
+		return r.compiled(ctx, b.Package, "test", "-c", "-vet=off")
 	}
-	return execute(ctx, b.Package, nil, program, "-test.v", "-test.timeout="+r.timeout.String(), "-test.run="+pattern(b.Test))
+	list, err := overlay.Write(folder, map[string][]byte{b.File: content})
+	if err != nil {
+		return "", err
+	}
+	return compile(ctx, filepath.Join(folder, "tests"), b.Package, "test", "-c", "-vet=off", "-overlay="+list)
 }
 
-// compiled returns the program that the go command makes of a package.
-func (r *runner) compiled(ctx context.Context, pkg string, args ...string) (string, error) {
-	compile, _ := r.programs.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
-		program, err := filepath.Abs(filepath.Join(r.folder, strings.ReplaceAll("of_"+pkg, "/", "_")))
-		if err != nil {
-			return "", err
-		}
-		output, failed, err := execute(ctx, ".", nil, "go", append(args, "-o", program, "./"+pkg)...)
-		if failed {
-			err = fmt.Errorf("%s does not compile:\n%s", pkg, output)
-		}
-		return program, err
+// compiled returns the program that the go command makes of a package without a bug.
+func (r *runner) compiled(ctx context.Context, pkg string, args ...string) (program string, err error) {
+	once, _ := r.programs.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
+		return compile(ctx, filepath.Join(r.folder, strings.ReplaceAll("of_"+pkg, "/", "_")), pkg, args...)
 	}))
-	return compile.(func() (string, error))()
+	return once.(func() (string, error))()
+}
+
+// compile runs the go command, and returns the absolute path of the program that it makes of a package.
+func compile(ctx context.Context, program, pkg string, args ...string) (string, error) {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return "", err
+	}
+	output, failed, err := execute(ctx, ".", nil, "go", append(args, "-o", program, "./"+pkg)...)
+	if failed {
+		err = fmt.Errorf("%s does not compile:\n%s", pkg, output)
+	}
+	return program, err
 }
 
 // pattern matches a test and nothing else.

@@ -90,15 +90,15 @@ func (p proof) isDone(run figures.ProofRun, least map[string]float64) (bool, err
 	if p.total == 0 || run.Seconds < p.total.Seconds() {
 		return false, nil
 	}
+	done := true
 	for what, value := range least {
-		switch figure := run.Figure(what); {
-		case figure == 0:
+		figure := run.Figure(what)
+		if figure == 0 && value > 0 {
 			return false, fmt.Errorf("%s has no figure %q after %v: it would never reach %v", p.name, what, p.total, value)
-		case figure < value:
-			return false, nil
 		}
+		done = done && figure >= value
 	}
-	return true, nil
+	return done, nil
 }
 
 // merge adds a part to the file, which other runs may have changed meanwhile.
