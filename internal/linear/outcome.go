@@ -16,6 +16,8 @@ type Finished struct {
 	Values    []string      // of the names
 	Entities  []dibs.Entity // that may own them
 	Changes   []Change      // that were acknowledged
+	// OfEntities are acknowledged changes of entities as a whole, of which answers show no names.
+	OfEntities []EntityChange
 }
 
 // Change is an acknowledged change of a name: the state that the answer shows.
@@ -26,6 +28,16 @@ type Change struct {
 	Entity dibs.Entity // the owner, or the intended one
 }
 
+// EntityChange is an acknowledged Archive, Restore or Delete.
+type EntityChange struct {
+	Kind    dibs.EventKind
+	Entity  dibs.Entity
+	Version uint64
+}
+
+// entityEvents are the events of commands on entities as a whole.
+var entityEvents = map[Verb]dibs.EventKind{Archive: dibs.EventArchived, Restore: dibs.EventRestored, Delete: dibs.EventDeleted}
+
 func (h *history) finished() Finished {
 	c := h.client(0)
 	f := Finished{Scope: h.scope(), Namespace: h.namespace()}
@@ -35,8 +47,11 @@ func (h *history) finished() Finished {
 	}
 	for _, operation := range h.done {
 		o, a := operation.Input.(Op), operation.Output.(Answer)
-		if o.Verb.reads() || a.Replayed {
+		if o.Verb.reads() || a.Replayed || a.Lost || a.Code != "" {
 			continue
+		}
+		if kind, ok := entityEvents[o.Verb]; ok {
+			f.OfEntities = append(f.OfEntities, EntityChange{kind, c.entity(o.Entity), a.Version})
 		}
 		for _, seen := range a.Names {
 			f.Changes = append(f.Changes, Change{c.name(seen.Name), seen.State, seen.Epoch, c.optional(seen.Entity)})
