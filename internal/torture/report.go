@@ -15,6 +15,7 @@ type Report struct {
 	Servers     int           `json:"servers"`
 	Callers     int           `json:"callers"`
 	Seed        uint64        `json:"seed"`
+	Scope       string        `json:"scope,omitempty"` // of the names that stay in a store of the user's
 	Seconds     float64       `json:"seconds"`
 	Histories   int           `json:"histories"`
 	Disturbed   int           `json:"disturbed"` // histories during which a fault was active
@@ -53,6 +54,7 @@ type Audit struct {
 	Names    int `json:"names"`    // history, feed and state
 	Entities int `json:"entities"` // their names
 	Changes  int `json:"changes"`  // acknowledged ones, found in the feed
+	Again    int `json:"again"`    // names of earlier rounds, which must be as they were
 }
 
 // Violation is something that must not happen.
@@ -69,6 +71,9 @@ func (t *run) report() Report {
 		Histories: t.sum.Histories, Disturbed: t.sum.Disturbed, Operations: t.sum.Operations, Unavailable: t.sum.Unavailable,
 		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
 		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
+	}
+	if !t.isPrivate() {
+		r.Scope = t.scope
 	}
 	if t.damaged.Copies > 0 {
 		r.Damaged = &t.damaged

@@ -36,7 +36,7 @@ var diskFaults = []fault{
 	}},
 	{Fault: Fault{"read-only", "all servers are killed, and find the disk read-only", "sqlite"}, inject: func(t *run, _ *rand.Rand) time.Time {
 		for _, s := range t.servers {
-			s.kill()
+			t.kill(s)
 		}
 		t.must(t.disk.setReadOnly(true))
 		for _, s := range t.servers {

@@ -5,11 +5,13 @@ package torture_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/torture"
 )
 
@@ -54,7 +56,9 @@ func mustBeRight(t *testing.T, r torture.Report, faults ...string) {
 	for _, v := range r.Violations {
 		t.Errorf("%s: %s\n%s", v.Kind, v.What, strings.Join(v.Operations, "\n"))
 	}
-	if r.OK != (len(r.Violations) == 0) || r.Histories == 0 || r.Operations+r.Unavailable < 20*r.Histories {
+	// Unknown outcomes end a history early: a busy machine has many.
+	short := r.Operations+r.Unavailable < 20*r.Histories && r.Unknown.Operations < 3*r.Histories
+	if r.OK != (len(r.Violations) == 0) || r.Histories == 0 || r.Operations == 0 || short {
 		t.Errorf("OK is %v, with %d histories and %d operations", r.OK, r.Histories, r.Operations)
 	}
 	if a := r.Audit; a.Events == 0 || a.Changes == 0 || a.Names < 3*r.Histories || a.Entities < 3*r.Histories {
@@ -95,7 +99,7 @@ func TestDamage(t *testing.T) {
 	cfg.Faults, cfg.Each = []string{"damage"}, 1
 	r := mustRun(t, cfg)
 	mustBeRight(t, r, "damage")
-	if d := r.Damaged; d == nil || d.Copies == 0 || d.Copies != d.Refused+d.Named+d.Older+d.Unharmed {
+	if d := r.Damaged; d == nil || d.Copies == 0 || d.Copies != d.Refused+d.Named+d.Older+d.Lacking+d.Unharmed {
 		t.Errorf("of the damaged copies: %+v", d)
 	}
 }
@@ -178,6 +182,45 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+// A store of the user's may have keys, a relative address, and names of a run with the same seed. Other
+// names stay as they are.
+func TestOwnStore(t *testing.T) {
+	t.Parallel()
+	notShort(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Rel(here, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := "sqlite:" + filepath.Join(folder, "names.db")
+	command := func(args ...string) string {
+		var said strings.Builder
+		p := cli.Process{Args: append(args, "--store", store), Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }}
+		if code := p.Run(); code != 0 {
+			t.Fatalf("dibs %v: exit code %d: %s", args, code, &said)
+		}
+		return said.String()
+	}
+	command("keys", "create", "owner", "--in", "*", "--may", "all")
+	command("reserve", "slug", "mine", "--ttl", "1h", "--token", "the-token-of-the-owner")
+	before := command("history", "slug", "mine", "--json")
+	for range 2 {
+		cfg := config(t, store)
+		cfg.Folder, cfg.Histories, cfg.Seed, cfg.Faults = folder, 2, 7, []string{}
+		r := mustRun(t, cfg)
+		mustBeRight(t, r)
+		if !strings.HasPrefix(r.Scope, "torture-7-") || !strings.Contains(command("list", "--limit", "1000"), r.Scope) {
+			t.Errorf("the store has no names of the scope %q", r.Scope)
+		}
+	}
+	if after := command("history", "slug", "mine", "--json"); after != before {
+		t.Errorf("a name of the owner has the history %s, and had %s", after, before)
+	}
+}
+
 // A run that is not possible says why, before anything happens.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -194,9 +237,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	cfg := config(t, "sqlite")
-	cfg.Faults = []string{"db-kill"}
-	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to a private SQLite file`) {
-		t.Errorf("got %v", err)
+	for _, store := range []string{"sqlite", "sqlite:names.db"} {
+		cfg := config(t, store)
+		cfg.Faults = []string{"db-kill"}
+		if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "dibs torture postgres") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to`) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
