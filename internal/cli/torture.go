@@ -158,6 +158,10 @@ func (p *printer) tortureReport(r torture.Report) {
 		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, %d without a record that an index has lost, and %d were unharmed.",
 			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Lacking, d.Unharmed)
 	}
+	if len(r.NoTime) > 0 {
+		p.line("")
+		p.line("Did not happen in this time: %s.", strings.Join(r.NoTime, ", "))
+	}
 	for _, left := range r.LeftOut {
 		p.line("")
 		p.line("Left out: %s.", left)

@@ -24,6 +24,7 @@ type Report struct {
 	Unknown     Unknown       `json:"unknown"`
 	Faults      []FaultReport `json:"faults"`
 	LeftOut     []string      `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
+	NoTime      []string      `json:"noTime,omitempty"`  // faults for which the run was too short
 	Audit       Audit         `json:"audit"`
 	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
@@ -84,7 +85,10 @@ func (t *run) report() Report {
 		}
 	}
 	for _, f := range t.faults {
-		if times := t.service[f.Name]; len(times) > 0 {
+		times := t.service[f.Name]
+		if len(times) == 0 {
+			r.NoTime = append(r.NoTime, f.Name)
+		} else {
 			slices.Sort(times)
 			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 			r.Faults = append(r.Faults, FaultReport{f.Name, f.About, len(times), ms(times[len(times)/2]), ms(times[len(times)-1])})

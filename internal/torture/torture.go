@@ -105,8 +105,11 @@ func (c Config) Check() error {
 			return err
 		}
 	}
-	if c.isPrivate() {
+	switch {
+	case c.isPrivate():
 		return nil
+	case c.Store == "mem:":
+		return errors.New("servers cannot share a store in memory: leave --store out")
 	}
 	return stores.Check(c.Store)
 }

@@ -148,7 +148,7 @@ func TestNothingTried(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "sqlite")
 	cfg.For, cfg.Faults = time.Nanosecond, []string{"cut"}
-	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" {
+	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" || !slices.Equal(r.NoTime, cfg.Faults) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -230,6 +230,7 @@ func TestCheck(t *testing.T) {
 		"1 to 1,000":           func(c *torture.Config) { c.Callers = 2000 },
 		"must not be negative": func(c *torture.Config) { c.For = -1 },
 		"mysql":                func(c *torture.Config) { c.Store = "mysql://localhost" },
+		"in memory":            func(c *torture.Config) { c.Store = "mem:" },
 	} {
 		cfg := config(t, "sqlite")
 		change(&cfg)
@@ -243,8 +244,17 @@ func TestCheck(t *testing.T) {
 		if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "dibs torture postgres") {
 			t.Errorf("got %v", err)
 		}
-		if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to`) {
-			t.Errorf("got %v", err)
-		}
+	}
+	cfg := config(t, "sqlite")
+	cfg.Faults = []string{"db-kill"}
+	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to a private SQLite file`) {
+		t.Errorf("got %v", err)
+	}
+	absent := filepath.Join(t.TempDir(), "mistyped.db")
+	if _, err := torture.Run(t.Context(), config(t, "sqlite:"+absent)); err == nil || !strings.Contains(err.Error(), "there is no store at") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(absent); err == nil {
+		t.Error("it was created")
 	}
 }
