@@ -111,6 +111,9 @@ func (p proof) once(command []string, ran float64) (figures.ProofRun, error) {
 	for _, f := range read(output.String()) {
 		part.Add(f)
 	}
+	if err == nil && len(part.Figures) == 0 { // go test is content if no test has the name
+		part.OK, err = false, errors.New("the command tells no figures: nothing was tested")
+	}
 	return part, err
 }
 

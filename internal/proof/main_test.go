@@ -61,6 +61,18 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// A command that did nothing proves nothing.
+func TestNoFigures(t *testing.T) {
+	t.Parallel()
+	p := proof{file: filepath.Join(t.TempDir(), "proof.json"), name: "none"}
+	if err := p.run([]string{"echo", "nothing to do"}); err == nil || !strings.Contains(err.Error(), "tells no figures") {
+		t.Errorf("got %v", err)
+	}
+	if all, err := figures.ReadProof(p.file); err != nil || all.Run("none").OK {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
 	report := `{"engine": "a private SQLite file", "operations": 12, "faults": [{"fault": "kill", "count": 3, "serviceMaxMs": 80.5}], "violations": []}`
