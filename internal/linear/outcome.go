@@ -26,6 +26,9 @@ type Change struct {
 	State  dibs.State
 	Epoch  uint64
 	Entity dibs.Entity // the owner, or the intended one
+	// Both says that it is one of two names that were reserved together, of which one may have been held
+	// before.
+	Both bool
 }
 
 // EntityChange is an acknowledged Archive, Restore or Delete.
@@ -54,7 +57,7 @@ func (h *history) finished() Finished {
 			f.OfEntities = append(f.OfEntities, EntityChange{kind, c.entity(o.Entity), a.Version})
 		}
 		for _, seen := range a.Names {
-			f.Changes = append(f.Changes, Change{c.name(seen.Name), seen.State, seen.Epoch, c.optional(seen.Entity)})
+			f.Changes = append(f.Changes, Change{c.name(seen.Name), seen.State, seen.Epoch, c.optional(seen.Entity), o.Verb == ReserveBoth})
 		}
 	}
 	return f

@@ -271,6 +271,9 @@ func (a *audit) compareChanges(f linear.Finished, fed feed) {
 		acknowledged[change]++
 	}
 	for change, n := range acknowledged {
+		if change.Both {
+			n = 1
+		}
 		events, state := 0, stateOf(change.State, change.Epoch, change.Entity)
 		if c := fed.chains[dibs.NameID(f.Namespace, change.Value)]; c != nil {
 			events = c.states[state]

@@ -41,6 +41,12 @@ func TestChangesAreCounted(t *testing.T) {
 	mustFind(t, a, "")
 	a.compareChanges(f, events(1, 1))
 	mustFind(t, a, "acknowledged 2 times, has 1 events")
+	f.Changes[1].Both = true
+	a.compareChanges(f, events(1, 1))
+	mustFind(t, a, "")
+	a.compareChanges(f, events(0, 1))
+	mustFind(t, a, "acknowledged 1 times, has 0 events")
+	f.Changes[1].Both = false
 	a.compareChanges(f, events(2, 0))
 	mustFind(t, a, "was archived, version 3, has 0 events")
 }
