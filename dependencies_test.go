@@ -92,7 +92,7 @@ var mayImport = []struct{ folder, packages string }{
 	{"internal/etcdtest/member", ""},
 	{"internal/linear", "/"},
 	{"internal/testdisk", "internal/harness"},
-	{"internal/torture", "/ dibsclient internal/engine internal/etcdtest internal/harness internal/linear internal/pgproxy internal/pgtest internal/spelling internal/testdisk"},
+	{"internal/torture", "/ dibsclient internal/auth internal/engine internal/etcdtest internal/harness internal/linear internal/pgproxy internal/pgtest internal/spelling internal/testdisk"},
 	{"internal/cli", "/ dashboard dibscache dibsclient dibsimport dibsotel embedded internal/access internal/archive internal/auth internal/backoff internal/build internal/config internal/copier internal/core internal/demo internal/durable internal/engine internal/health internal/manpage internal/server internal/snapshot internal/spelling internal/sqlsource internal/tlsfiles internal/torture internal/tracing internal/verify internal/webhook internal/wire internal/workload sqlitestore"},
 	{"cmd/dibs", "internal/cli"},
 	{"cmd/dibs-demo", "internal/demo"},

@@ -68,6 +68,9 @@ func (s *session) tortured(cfg *torture.Config, args []string, faults string) er
 		}
 		cfg.Store = args[0]
 	}
+	if cfg.Servers < 1 || cfg.Callers < 1 {
+		return usage("--servers and --callers must be at least 1")
+	}
 	switch faults {
 	case "all":
 	case "none":
@@ -152,14 +155,21 @@ func (p *printer) tortureReport(r torture.Report) {
 	}
 	if d := r.Damaged; d != nil {
 		p.line("")
-		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, and %d were unharmed.",
-			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Unharmed)
+		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, %d without a record that an index has lost, and %d were unharmed.",
+			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Lacking, d.Unharmed)
+	}
+	if len(r.NoTime) > 0 {
+		p.line("")
+		p.line("Did not happen in this time: %s.", strings.Join(r.NoTime, ", "))
 	}
 	for _, left := range r.LeftOut {
 		p.line("")
 		p.line("Left out: %s.", left)
 	}
 	p.line("")
+	if r.Scope != "" {
+		p.line("The names of the scope %s stay in the store.", r.Scope)
+	}
 	if r.OK {
 		p.line("Every answer is right: each operation happened at one moment, or not at all; feed, histories and state agree.")
 		return

@@ -19,6 +19,8 @@ func TestTortureUsage(t *testing.T) {
 		"20 servers: there may be 1 to 16":                {"--servers", "20"},
 		"the length of a run must not be negative":        {"--for", "-1s"},
 		"unexpected argument":                             {"sqlite", "postgres"},
+		"--servers and --callers must be at least 1":      {"--servers", "0"},
+		"dibs torture postgres":                           {"--faults", "db-kill"},
 	} {
 		o := run(cli.Process{Args: append([]string{"torture"}, args...)})
 		if o.code != 2 || !strings.Contains(o.stderr, want) {

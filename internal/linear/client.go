@@ -141,7 +141,7 @@ func (c *client) read(ctx context.Context, o Op) (Answer, error) {
 	switch o.Verb {
 	case Resolve:
 		found, err := c.reg.Resolve(ctx, c.namespace, c.name(o.Name))
-		answer := Answer{Outcome: found.Outcome, Entity: c.number(found.Entity.ID)}
+		answer := Answer{Outcome: found.Outcome, Entity: c.entityNumber(found.Entity)}
 		if found.To != nil {
 			answer.Names = c.seen(*found.To)
 		}
@@ -167,7 +167,7 @@ func (c *client) read(ctx context.Context, o Op) (Answer, error) {
 func (c *client) seen(names ...dibs.Name) []Seen {
 	var seen []Seen
 	for _, n := range names {
-		s := Seen{Name: c.number(n.Value), State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: c.number(n.Entity.ID)}
+		s := Seen{Name: c.nameNumber(n), State: n.State, Status: n.Status, Epoch: n.Epoch, Entity: c.entityNumber(n.Entity)}
 		if n.State == dibs.Held {
 			s.Ends = at(n.ExpiresAt)
 		}
@@ -176,10 +176,28 @@ func (c *client) seen(names ...dibs.Name) []Seen {
 	return seen
 }
 
-// number is the number at the end of a name or of an entity's id; zero if there is none.
-func (c *client) number(text string) int {
-	if text == "" {
+// foreign is the number of a name or an entity that the history does not have. No answer with it is right.
+const foreign = -1
+
+// nameNumber is the number of a name in an answer.
+func (c *client) nameNumber(n dibs.Name) int {
+	for i := 1; i <= maxNames; i++ {
+		if n.ID == c.id(i) && n.Namespace == c.namespace && n.Value == c.name(i) {
+			return i
+		}
+	}
+	return foreign
+}
+
+// entityNumber is the number of an entity in an answer; zero for none.
+func (c *client) entityNumber(entity dibs.Entity) int {
+	if entity == (dibs.Entity{}) {
 		return 0
 	}
-	return int(text[len(text)-1] - '0')
+	for i := 1; i <= maxEntities; i++ {
+		if entity == c.entity(i) {
+			return i
+		}
+	}
+	return foreign
 }

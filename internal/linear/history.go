@@ -103,7 +103,7 @@ func (h *history) ask(ctx context.Context, i int, c *client, o Op) bool {
 		ClientId: i, Input: o, Output: answer, Call: call.Nanoseconds(), Return: back.Nanoseconds(),
 	})
 	for _, seen := range answer.Names {
-		if seen.State == dibs.Held && o.Token != 0 && !o.Verb.reads() {
+		if seen.Name != foreign && seen.State == dibs.Held && o.Token != 0 && !o.Verb.reads() {
 			h.holders[seen.Name] = o.Token
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 // rules are the rules of the verbs that need only the Op.
 var rules = map[Verb]func(w *world, o Op) Answer{
-	ReserveBoth:  (*world).reserveBoth,
 	Release:      (*world).release,
 	Confirm:      (*world).confirm,
 	Replace:      (*world).confirm,
@@ -32,11 +31,13 @@ var rules = map[Verb]func(w *world, o Op) Answer{
 }
 
 // decide applies an Op and returns the expected answer. got, the actual answer, decides
-// only where the rules depend on a millisecond.
+// only where the rules depend on a millisecond, and says when a hold ends at the latest.
 func (w *world) decide(o Op, got Answer) Answer {
 	switch o.Verb {
 	case Reserve:
-		return w.reserve(o, o.Name)
+		return w.reserve(o, o.Name, got)
+	case ReserveBoth:
+		return w.reserveBoth(o, got)
 	case Extend:
 		return w.extend(o, got)
 	default:
@@ -74,13 +75,13 @@ func (w *world) learn(o Op, got Answer) bool {
 		if n.state != dibs.Held {
 			continue
 		}
-		if !n.ends.contains(seen.Ends) || !o.endsInTime(seen.Ends, got) {
+		if !n.ends.contains(seen.Ends) {
 			return false
 		}
 		n.ends = moment(seen.Ends)
 	}
 	if got.Version == 0 {
-		return true
+		return got.Replayed || !o.Verb.hasVersion()
 	}
 	e := &w.entities[o.Entity]
 	if o.Verb == Transfer {
@@ -93,12 +94,13 @@ func (w *world) learn(o Op, got Answer) bool {
 	return true
 }
 
-// endsInTime reports whether a hold that an Op made or extended ends after the TTL of the Op.
-func (o Op) endsInTime(ends millis, got Answer) bool {
-	if got.Replayed || (o.Verb != Reserve && o.Verb != Extend) {
-		return true
+// end is when a hold ends that an Op makes or extends.
+func (o Op) end(got Answer) span {
+	end := span{o.Asked.plus(o.TTL - o.Jumps - guessedEarly), never}
+	if !got.Lost {
+		end.to = got.At.plus(o.TTL+o.Jumps+guessedLate) + skew
 	}
-	return span{o.Asked.plus(o.TTL-o.Jumps-guessedEarly) - skew, got.At.plus(o.TTL+o.Jumps+guessedLate) + skew}.contains(ends)
+	return end
 }
 
 // model is the porcupine model. If apart is true, each name has its own entity with the same

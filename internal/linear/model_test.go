@@ -33,6 +33,11 @@ func activeOf(entity int, epoch, version uint64) Answer {
 	return Answer{Version: version, Names: []Seen{{Name: 1, State: dibs.Active, Status: dibs.StatusConfirmed, Epoch: epoch, Entity: entity}}}
 }
 
+func replayed(a Answer) Answer {
+	a.Replayed = true
+	return a
+}
+
 func released(epoch uint64) Answer {
 	return Answer{Names: []Seen{{Name: 1, State: dibs.Free, Status: dibs.StatusReleased, Epoch: epoch}}}
 }
@@ -43,6 +48,7 @@ var (
 	reserve1  = Op{Verb: Reserve, Name: 1, Token: 1, TTL: time.Hour}
 	reserve2  = Op{Verb: Reserve, Name: 1, Token: 2, TTL: time.Hour}
 	brief1    = Op{Verb: Reserve, Name: 1, Token: 1, TTL: time.Second}
+	extend1   = Op{Verb: Extend, Name: 1, Token: 1, TTL: 2 * time.Hour}
 	confirm1  = Op{Verb: Confirm, Name: 1, Token: 1, Entity: 1}
 	release1  = Op{Verb: Release, Name: 1, Token: 1}
 	release2  = Op{Verb: Release, Name: 1, Token: 2}
@@ -128,6 +134,29 @@ func TestModel(t *testing.T) {
 		"a lapsed hold that is back": {porcupine.Illegal, []porcupine.Operation{
 			answered(0, 1, brief1, heldUntil(1000, 1)), answered(990, 1000, reserve2, heldUntil(hour+1000, 2)), answered(1001, 1002, get, heldUntil(1000, 1)),
 		}},
+		"an extension": {porcupine.Ok, []porcupine.Operation{
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, extend1, heldUntil(2*hour+2, 1)), answered(4, 5, get, heldUntil(2*hour+2, 1)),
+		}},
+		"an extension that was not needed": {porcupine.Ok, []porcupine.Operation{
+			answered(0, 1, Op{Verb: Reserve, Name: 1, Token: 1, TTL: 3 * time.Hour}, heldUntil(3*hour, 1)),
+			answered(2, 3, extend1, replayed(heldUntil(3*hour, 1))),
+		}},
+		"an extension that did nothing": {porcupine.Illegal, []porcupine.Operation{
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, extend1, replayed(heldUntil(hour, 1))),
+		}},
+		"an extension that is too long": {porcupine.Illegal, []porcupine.Operation{
+			answered(0, 1, reserve1, heldUntil(hour, 1)), answered(2, 3, extend1, heldUntil(3*hour, 1)),
+		}},
+		"a claim without a version": {porcupine.Illegal, []porcupine.Operation{answered(0, 1, claim1, activeOf(1, 1, 0))}},
+		"two reserved together for too long": {porcupine.Illegal, []porcupine.Operation{
+			answered(0, 1, Op{Verb: ReserveBoth, Name: 1, Other: 2, Token: 1, TTL: time.Hour}, Answer{Names: []Seen{
+				{Name: 1, State: dibs.Held, Status: dibs.StatusReserved, Epoch: 1, Ends: noon + hour},
+				{Name: 2, State: dibs.Held, Status: dibs.StatusReserved, Epoch: 1, Ends: noon + 2*hour},
+			}}),
+		}},
+		"a name that the history does not have": {porcupine.Illegal, []porcupine.Operation{
+			answered(0, 1, claim1, Answer{Version: 1, Names: []Seen{{foreign, dibs.Active, dibs.StatusConfirmed, 1, 1, 0}}}),
+		}},
 		"one of two reserved together": {porcupine.Illegal, []porcupine.Operation{
 			lost(0, Op{Verb: ReserveBoth, Name: 1, Other: 2, Token: 1, TTL: time.Hour}),
 			answered(2, 3, get, heldUntil(hour, 1)), answered(4, 5, Op{Verb: Get, Name: 2}, refused(dibs.CodeNotFound)),
@@ -146,6 +175,28 @@ func TestModel(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// An answer about another namespace, or another entity, is no answer about this one.
+func TestForeignAnswers(t *testing.T) {
+	t.Parallel()
+	c := &client{scope: "h1", namespace: "h1.plain"}
+	own := dibs.Name{ID: c.id(2), Namespace: c.namespace, Value: c.name(2), State: dibs.Active, Entity: c.entity(3)}
+	if seen := c.seen(own)[0]; seen.Name != 2 || seen.Entity != 3 {
+		t.Errorf("got %+v", seen)
+	}
+	for what, change := range map[string]func(*dibs.Name){
+		"namespace": func(n *dibs.Name) { n.Namespace = "h2.plain" },
+		"id":        func(n *dibs.Name) { n.ID = dibs.NameID("h2.plain", n.Value) },
+		"value":     func(n *dibs.Name) { n.Value = "another-name-2" },
+		"entity":    func(n *dibs.Name) { n.Entity.Type = "group" },
+	} {
+		n := own
+		change(&n)
+		if seen := c.seen(n)[0]; seen.Name != foreign && seen.Entity != foreign {
+			t.Errorf("with another %s: %+v", what, seen)
+		}
 	}
 }
 

@@ -47,6 +47,15 @@ func (v Verb) reads() bool {
 	return v == Resolve || v == Get || v == Check || v == Names
 }
 
+// hasVersion reports whether the answer to a verb has the version of its entity.
+func (v Verb) hasVersion() bool {
+	switch v {
+	case Confirm, Replace, Claim, Rename, Decommission, Transfer, Archive, Restore, Delete, Names:
+		return true
+	}
+	return false
+}
+
 // Op is a request of one caller, and its time.
 type Op struct {
 	Verb   Verb

@@ -16,6 +16,8 @@ type Finished struct {
 	Values    []string      // of the names
 	Entities  []dibs.Entity // that may own them
 	Changes   []Change      // that were acknowledged
+	// OfEntities are acknowledged changes of entities as a whole, of which answers show no names.
+	OfEntities []EntityChange
 }
 
 // Change is an acknowledged change of a name: the state that the answer shows.
@@ -24,7 +26,20 @@ type Change struct {
 	State  dibs.State
 	Epoch  uint64
 	Entity dibs.Entity // the owner, or the intended one
+	// Both says that it is one of two names that were reserved together, of which one may have been held
+	// before.
+	Both bool
 }
+
+// EntityChange is an acknowledged Archive, Restore or Delete.
+type EntityChange struct {
+	Kind    dibs.EventKind
+	Entity  dibs.Entity
+	Version uint64
+}
+
+// entityEvents are the events of commands on entities as a whole.
+var entityEvents = map[Verb]dibs.EventKind{Archive: dibs.EventArchived, Restore: dibs.EventRestored, Delete: dibs.EventDeleted}
 
 func (h *history) finished() Finished {
 	c := h.client(0)
@@ -35,11 +50,14 @@ func (h *history) finished() Finished {
 	}
 	for _, operation := range h.done {
 		o, a := operation.Input.(Op), operation.Output.(Answer)
-		if o.Verb.reads() || a.Replayed {
+		if o.Verb.reads() || a.Replayed || a.Lost || a.Code != "" {
 			continue
 		}
+		if kind, ok := entityEvents[o.Verb]; ok {
+			f.OfEntities = append(f.OfEntities, EntityChange{kind, c.entity(o.Entity), a.Version})
+		}
 		for _, seen := range a.Names {
-			f.Changes = append(f.Changes, Change{c.name(seen.Name), seen.State, seen.Epoch, c.optional(seen.Entity)})
+			f.Changes = append(f.Changes, Change{c.name(seen.Name), seen.State, seen.Epoch, c.optional(seen.Entity), o.Verb == ReserveBoth})
 		}
 	}
 	return f

@@ -124,7 +124,8 @@ func (p plan) ttl(random *rand.Rand) time.Duration {
 	if p.lapses {
 		return time.Duration(20+random.IntN(60)) * time.Millisecond
 	}
-	return time.Hour + 2*p.jumps // no jump ends it
+	// No jump ends it. Some are longer than others, so that one that is extended ends later.
+	return time.Duration(1+random.IntN(3))*time.Hour + 2*p.jumps
 }
 
 // proof picks the token that most likely holds a name, if a client knows one.

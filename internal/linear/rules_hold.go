@@ -50,7 +50,7 @@ func (n *name) begin() {
 	*n = fresh
 }
 
-func (w *world) reserve(o Op, i int) Answer {
+func (w *world) reserve(o Op, i int, got Answer) Answer {
 	n := &w.names[i]
 	if n.token != 0 && n.token == o.Token {
 		if code := n.over(); code != "" {
@@ -69,16 +69,16 @@ func (w *world) reserve(o Op, i int) Answer {
 	}
 	n.begin()
 	n.state, n.status, n.token, n.intended = dibs.Held, dibs.StatusReserved, o.Token, o.Entity
-	n.ends = span{o.Asked.plus(o.TTL - o.Jumps - guessedEarly), never}
+	n.ends = o.end(got)
 	return Answer{Names: []Seen{w.show(i)}}
 }
 
 // reserveBoth takes both names or none. A refusal is that of the first refused name.
-func (w *world) reserveBoth(o Op) Answer {
+func (w *world) reserveBoth(o Op, got Answer) Answer {
 	before := *w
 	both := Answer{Replayed: true}
 	for _, i := range []int{o.Name, o.Other} {
-		a := w.reserve(o, i)
+		a := w.reserve(o, i, got)
 		if a.Code != "" {
 			*w = before
 			return a
@@ -111,14 +111,16 @@ func (w *world) extend(o Op, got Answer) Answer {
 	if code != "" {
 		return refused(code)
 	}
-	if got.Replayed {
-		return Answer{Replayed: true, Names: []Seen{w.show(o.Name)}}
+	end := o.end(got)
+	switch {
+	case got.Lost:
+		n.ends.to = never
+	case got.Replayed: // only if it already ended as late
+		n.ends.from = max(n.ends.from, end.from)
+	default: // the end only moves forward
+		n.ends = span{max(n.ends.from+1, end.from), end.to}
 	}
-	n.ends.to = never
-	if !got.Lost {
-		n.ends.from++ // the end only moves forward
-	}
-	return Answer{Names: []Seen{w.show(o.Name)}}
+	return Answer{Replayed: got.Replayed, Names: []Seen{w.show(o.Name)}}
 }
 
 func (w *world) release(o Op) Answer {

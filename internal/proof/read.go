@@ -43,6 +43,7 @@ func ofTorture(r torture.Report) (found []figures.Figure) {
 		add("damaged copies refused", d.Refused)
 		add("damaged copies with the damage named", d.Named)
 		add("damaged copies without the last commits", d.Older)
+		add("damaged copies without a record", d.Lacking)
 		add("damaged copies unharmed", d.Unharmed)
 	}
 	return found

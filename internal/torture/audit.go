@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ type audit struct {
 	t       *run
 	reader  *dibs.Registry
 	from    dibs.Cursor // the beginning of the round
-	seed    maphash.Seed
+	end     dibs.Cursor // of what was compared
 	streams []*stream
 	cancel  context.CancelFunc
 
@@ -33,10 +34,12 @@ type audit struct {
 
 // beginAudit starts to follow the feed.
 func (t *run) beginAudit() (*audit, error) {
-	a := &audit{t: t, reader: t.servers[0].patient, seed: maphash.MakeSeed()}
+	a := &audit{t: t, reader: t.servers[0].patient}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel = cancel
-	page, err := a.reader.Events(ctx, dibs.FeedQuery{After: dibs.Latest})
+	page, err := patiently(func(ctx context.Context) (dibs.EventPage, error) {
+		return a.reader.Events(ctx, dibs.FeedQuery{After: dibs.Latest})
+	})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("the feed cannot be read: %w", err)
@@ -62,6 +65,19 @@ func (a *audit) finished(f linear.Finished) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.histories = append(a.histories, f)
+}
+
+// patiently tries again while a server has no time.
+func patiently[T any](ask func(context.Context) (T, error)) (answer T, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
+	defer cancel()
+	for {
+		answer, err = ask(ctx)
+		if err == nil || isDamage(err) || !errors.Is(err, dibs.ErrUnavailable) || ctx.Err() != nil {
+			return answer, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // maxFound is how many violations of an audit are reported.
@@ -95,7 +111,7 @@ func (s *stream) run(ctx context.Context, registry *dibs.Registry) {
 			}
 			after = e.Cursor
 			s.mu.Lock()
-			s.events = append(s.events, s.hash(e))
+			s.events = append(s.events, hash(e))
 			s.mu.Unlock()
 		}
 	}
@@ -113,10 +129,12 @@ func (s *stream) first(n int) []uint64 {
 	}
 }
 
+var hashSeed = maphash.MakeSeed()
+
 // hash identifies an event. Its cursor may differ between pages and streams.
-func (a *audit) hash(e dibs.Event) uint64 {
+func hash(e dibs.Event) uint64 {
 	e.Cursor = ""
-	return maphash.String(a.seed, fmt.Sprintf("%+v", e))
+	return maphash.String(hashSeed, fmt.Sprintf("%+v", e))
 }
 
 // state is what the answer to a change and the event about it have in common.
@@ -129,36 +147,52 @@ func stateOf(state dibs.State, epoch uint64, entity dibs.Entity) string {
 
 // chain is the events of a name, in the order of the feed.
 type chain struct {
-	events []uint64
-	states map[string]bool
-	last   dibs.Event
+	events      []uint64
+	states      map[string]int // how many events ended in each
+	first, last dibs.Event
+}
+
+// feed is the events of a round.
+type feed struct {
+	events   []uint64
+	chains   map[dibs.ID]*chain
+	entities map[string]int // the changes of entities as a whole
+}
+
+// entityChange is what the answer to a change of an entity as a whole and the event about it have in
+// common.
+func entityChange(kind dibs.EventKind, scope string, entity dibs.Entity, version uint64) string {
+	return fmt.Sprintf("%s in %s was %s, version %d", entity, scope, kind, version)
 }
 
 // compare compares everything, and adds to the figures.
 func (a *audit) compare(sum *Audit) []Violation {
-	events, chains, err := a.readFeed()
+	fed, err := a.readFeed()
 	if err != nil {
 		return []Violation{{Kind: "audit", What: "the feed cannot be read: " + err.Error()}}
 	}
 	for i, s := range a.streams {
-		if streamed := s.first(len(events)); !slices.Equal(streamed, events) {
+		if streamed := s.first(len(fed.events)); !slices.Equal(streamed, fed.events) {
 			a.wrong("the stream of server %d differs from the feed: it has %d of %d events, and differs from number %d on",
-				i+1, len(streamed), len(events), firstDifference(streamed, events))
+				i+1, len(streamed), len(fed.events), firstDifference(streamed, fed.events))
 		}
 	}
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, f := range a.histories {
 		group.Go(func() error {
-			a.compareNames(f, chains)
+			a.compareChanges(f, fed)
+			a.compareNames(f, fed.chains, a.isInTail)
 			return nil
 		})
 		sum.Names += len(f.Values)
 		sum.Entities += len(f.Entities)
-		sum.Changes += len(f.Changes)
+		sum.Changes += len(f.Changes) + len(f.OfEntities)
 	}
 	_ = group.Wait() // it has no errors
-	sum.Events += len(events)
+	sum.Events += len(fed.events)
+	sum.Again += a.compareEarlier()
+	a.t.keepSome(a.histories, fed.chains)
 	return a.found
 }
 
@@ -173,31 +207,48 @@ func firstDifference(x, y []uint64) int {
 
 // readFeed reads the feed of the round, and checks that each event of a name begins where the one
 // before it ended.
-func (a *audit) readFeed() (events []uint64, chains map[dibs.ID]*chain, err error) {
-	chains = make(map[dibs.ID]*chain)
-	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
-	defer cancel()
-	for after, more := a.from, true; more; {
-		page, err := a.reader.Events(ctx, dibs.FeedQuery{After: after, Limit: 1000})
+func (a *audit) readFeed() (fed feed, err error) {
+	fed = feed{chains: make(map[dibs.ID]*chain), entities: make(map[string]int)}
+	a.end, err = readEvents(a.reader, a.from, func(e dibs.Event) {
+		fed.events = append(fed.events, hash(e))
+		if e.ID.IsZero() {
+			fed.entities[entityChange(e.Kind, e.Scope, e.Entity, e.Version)]++
+		} else {
+			a.link(fed.chains, e)
+		}
+	})
+	return fed, err
+}
+
+// readEvents reads the feed from a cursor to its end, by pages.
+func readEvents(registry *dibs.Registry, after dibs.Cursor, do func(dibs.Event)) (end dibs.Cursor, err error) {
+	for more := true; more; {
+		page, err := patiently(func(ctx context.Context) (dibs.EventPage, error) {
+			return registry.Events(ctx, dibs.FeedQuery{After: after, Limit: 1000})
+		})
 		if err != nil {
-			return nil, nil, err
+			return after, err
 		}
 		for _, e := range page.Events {
-			events = append(events, a.hash(e))
-			if !e.ID.IsZero() {
-				a.link(chains, e)
-			}
+			do(e)
 		}
 		after, more = page.Next, page.More
 	}
-	return events, chains, nil
+	return after, nil
+}
+
+// isInTail reports whether an event is in the feed after what was compared: time goes on, and a command
+// without an answer may still happen.
+func (a *audit) isInTail(wanted dibs.Event) (found bool, err error) {
+	_, err = readEvents(a.reader, a.end, func(e dibs.Event) { found = found || hash(e) == hash(wanted) })
+	return found, err
 }
 
 // link adds an event to the chain of its name.
 func (a *audit) link(chains map[dibs.ID]*chain, e dibs.Event) {
 	c := chains[e.ID]
 	if c == nil {
-		c = &chain{states: make(map[string]bool)}
+		c = &chain{states: make(map[string]int), first: e}
 		chains[e.ID] = c
 	} else {
 		switch last := c.last; {
@@ -209,27 +260,49 @@ func (a *audit) link(chains map[dibs.ID]*chain, e dibs.Event) {
 			a.wrong("%s: %s begins with %+v, the event before it ended with %+v", e.Key(), e.Kind, e.Before, last.After)
 		}
 	}
-	c.events, c.last = append(c.events, a.hash(e)), e
-	c.states[stateOf(e.After.State, e.After.Epoch, e.After.Entity)] = true
+	c.events, c.last = append(c.events, hash(e)), e
+	c.states[stateOf(e.After.State, e.After.Epoch, e.After.Entity)]++
 }
 
-// compareNames compares the names of a history, and their entities.
-func (a *audit) compareNames(f linear.Finished, chains map[dibs.ID]*chain) {
-	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
-	defer cancel()
+// compareChanges compares what was acknowledged with the feed: each change has an event of its own.
+func (a *audit) compareChanges(f linear.Finished, fed feed) {
+	acknowledged := make(map[linear.Change]int)
+	for _, change := range f.Changes {
+		acknowledged[change]++
+	}
+	for change, n := range acknowledged {
+		if change.Both {
+			n = 1
+		}
+		events, state := 0, stateOf(change.State, change.Epoch, change.Entity)
+		if c := fed.chains[dibs.NameID(f.Namespace, change.Value)]; c != nil {
+			events = c.states[state]
+		}
+		if events < n {
+			a.wrong("%s:%s: a change was acknowledged that is not in the feed: %s, acknowledged %d times, has %d events",
+				f.Namespace, change.Value, state, n, events)
+		}
+	}
+	for _, change := range f.OfEntities {
+		if what := entityChange(change.Kind, f.Scope, change.Entity, change.Version); fed.entities[what] != 1 {
+			a.wrong("a change was acknowledged that is not in the feed: %s, has %d events", what, fed.entities[what])
+		}
+	}
+}
+
+// compareNames compares the names of a history, and their entities. Events that the feed of the round
+// does not have must be later.
+func (a *audit) compareNames(f linear.Finished, chains map[dibs.ID]*chain, later func(dibs.Event) (bool, error)) {
 	owned := make(map[dibs.Entity][]string)
 	for _, value := range f.Values {
-		id := dibs.NameID(f.Namespace, value)
-		c := chains[id]
+		c := chains[dibs.NameID(f.Namespace, value)]
 		if c == nil {
 			c = &chain{}
 		}
-		for _, change := range f.Changes {
-			if state := stateOf(change.State, change.Epoch, change.Entity); change.Value == value && !c.states[state] {
-				a.wrong("%s:%s: a change was acknowledged that is not in the feed: %s", f.Namespace, value, state)
-			}
+		if c.first.Before.Epoch != 0 {
+			a.wrong("%s:%s: the first event, %s, begins with %+v", f.Namespace, value, c.first.Kind, c.first.Before)
 		}
-		n, err := a.compareName(ctx, f.Namespace, value, c)
+		n, err := a.compareName(f.Namespace, value, c, later)
 		if err != nil {
 			a.wrong("%s:%s: %v", f.Namespace, value, err)
 			continue
@@ -238,9 +311,12 @@ func (a *audit) compareNames(f linear.Finished, chains map[dibs.ID]*chain) {
 			owned[n.Entity] = append(owned[n.Entity], value)
 		}
 	}
+	if err := a.compareList(f, owned); err != nil {
+		a.wrong("%s: %v", f.Namespace, err)
+	}
 	for _, entity := range f.Entities {
 		var names []string
-		info, err := a.reader.Entity(ctx, f.Scope, entity)
+		info, err := patiently(func(ctx context.Context) (dibs.EntityInfo, error) { return a.reader.Entity(ctx, f.Scope, entity) })
 		if err != nil && !errors.Is(err, dibs.ErrEntityNotFound) {
 			a.wrong("%s in %s: %v", entity, f.Scope, err)
 			continue
@@ -256,23 +332,28 @@ func (a *audit) compareNames(f linear.Finished, chains map[dibs.ID]*chain) {
 }
 
 // compareName compares feed, history and state of a name. Only time may have passed in between.
-func (a *audit) compareName(ctx context.Context, namespace, value string, c *chain) (n dibs.Name, err error) {
-	history, err := a.reader.History(ctx, namespace, value)
+func (a *audit) compareName(namespace, value string, c *chain, later func(dibs.Event) (bool, error)) (n dibs.Name, err error) {
+	history, err := patiently(func(ctx context.Context) ([]dibs.Event, error) { return a.reader.History(ctx, namespace, value) })
 	if err != nil {
 		return n, err
 	}
 	for i, e := range history {
-		switch {
-		case i < len(c.events) && a.hash(e) != c.events[i]:
-			return n, fmt.Errorf("event %d of the history is another one than in the feed: %+v", i+1, e)
-		case i >= len(c.events) && e.Actor != "":
-			return n, fmt.Errorf("event %d of the history is not in the feed: %+v", i+1, e)
+		if i < len(c.events) {
+			if hash(e) != c.events[i] {
+				return n, fmt.Errorf("event %d of the history is another one than in the feed: %+v", i+1, e)
+			}
+			continue
+		}
+		if fed, err := later(e); err != nil || !fed {
+			return n, errors.Join(err, fmt.Errorf("event %d of the history is not in the feed: %+v", i+1, e))
 		}
 	}
 	if len(history) < len(c.events) {
 		return n, fmt.Errorf("the history has %d events, the feed %d", len(history), len(c.events))
 	}
-	n, err = a.reader.Get(ctx, dibs.Lookup{Namespace: namespace, Value: value})
+	n, err = patiently(func(ctx context.Context) (dibs.Name, error) {
+		return a.reader.Get(ctx, dibs.Lookup{Namespace: namespace, Value: value})
+	})
 	switch {
 	case errors.Is(err, dibs.ErrNotFound) && len(history) == 0:
 		return n, nil
@@ -287,4 +368,21 @@ func (a *audit) compareName(ctx context.Context, namespace, value string, c *cha
 		return n, fmt.Errorf("it is %s; by its history it is %s", is, was)
 	}
 	return n, nil
+}
+
+// compareList compares the list of owned names with what the names say.
+func (a *audit) compareList(f linear.Finished, owned map[dibs.Entity][]string) error {
+	listed := make(map[dibs.Entity][]string)
+	page, err := patiently(func(ctx context.Context) (dibs.NamesPage, error) {
+		return a.reader.List(ctx, dibs.NamesQuery{Namespace: f.Namespace})
+	})
+	for _, n := range page.Names {
+		if n.State == dibs.Active || n.State == dibs.Alias {
+			listed[n.Entity] = append(listed[n.Entity], n.Value)
+		}
+	}
+	if err == nil && !maps.EqualFunc(listed, owned, slices.Equal) {
+		err = fmt.Errorf("the list of names has %v, the names say %v", listed, owned)
+	}
+	return err
 }

@@ -115,6 +115,7 @@ type witnesses struct {
 	t           *run
 	namespace   string
 	owned, held string
+	owner       dibs.Entity
 	hold        dibs.Hold
 }
 
@@ -123,9 +124,10 @@ const witnessTTL = 10 * time.Minute
 // witness makes witnesses.
 func (t *run) witness(random *rand.Rand) witnesses {
 	number := strconv.FormatUint(random.Uint64(), 36)
-	w := witnesses{t: t, namespace: t.scope() + ".witness.plain", owned: "owned-" + number, held: "held-" + number}
+	w := witnesses{t: t, namespace: t.scope + ".witness.plain", owned: "owned-" + number, held: "held-" + number}
+	w.owner = dibs.Entity{Type: "user", ID: number}
 	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) error {
-		_, err := r.Claim(ctx, dibs.Claim{Namespace: w.namespace, Value: w.owned, Entity: dibs.Entity{Type: "user", ID: number}})
+		_, err := r.Claim(ctx, dibs.Claim{Namespace: w.namespace, Value: w.owned, Entity: w.owner})
 		return err
 	}))
 	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) (err error) {
@@ -142,6 +144,9 @@ func (w witnesses) check(ahead time.Duration, when string) {
 	if w.take(w.owned) == nil {
 		wrong("an owned name is given away")
 	}
+	if owner, err := w.ownerOf(w.owned); err == nil && owner != w.owner {
+		wrong(fmt.Sprintf("the owned name leads to %q", owner))
+	}
 	if w.take(w.held) != nil {
 		return
 	}
@@ -155,6 +160,16 @@ func (w witnesses) check(ahead time.Duration, when string) {
 	}) == nil {
 		wrong("a hold that had ended is confirmed")
 	}
+}
+
+// ownerOf resolves a name.
+func (w witnesses) ownerOf(value string) (owner dibs.Entity, err error) {
+	err = w.try(2*patience, func(ctx context.Context, r *dibs.Registry) error {
+		found, err := r.Resolve(ctx, w.namespace, value)
+		owner = found.Entity
+		return err
+	})
+	return owner, err
 }
 
 // take tries to reserve a name.

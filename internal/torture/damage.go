@@ -3,6 +3,7 @@ package torture
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -53,6 +54,7 @@ type Damaged struct {
 	Refused  int `json:"refused"`  // no server starts on them
 	Named    int `json:"named"`    // some reads say that the database is damaged
 	Older    int `json:"older"`    // the journal ended early: the last commits are missing
+	Lacking  int `json:"lacking"`  // some reads lack a record, as documented for a file of more than 4 MB
 	Unharmed int `json:"unharmed"` // all reads are right
 }
 
@@ -93,6 +95,7 @@ type examination struct {
 	t         *run
 	reference *server
 	names     []dibs.Event // the last event of each
+	feed      []uint64     // of the round: the hashes of its events
 }
 
 func (t *run) soundCopy() string { return filepath.Join(t.Folder, "sound.db") }
@@ -133,23 +136,16 @@ func (t *run) beginExamination() (*examination, error) {
 // mostNames is how many names are compared, the latest ones.
 const mostNames = 40
 
+// readNames reads the feed, and the names in it.
 func (e *examination) readNames() error {
-	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
-	defer cancel()
-	for after, more := e.t.audit.from, true; more; {
-		page, err := e.reference.patient.Events(ctx, dibs.FeedQuery{After: after, Limit: 1000})
-		if err != nil {
-			return err
+	_, err := readEvents(e.reference.patient, e.t.audit.from, func(event dibs.Event) {
+		e.feed = append(e.feed, hash(event))
+		if !event.ID.IsZero() {
+			e.names = append(slices.DeleteFunc(e.names, func(known dibs.Event) bool { return known.ID == event.ID }), event)
+			e.names = e.names[max(0, len(e.names)-mostNames):]
 		}
-		for _, event := range page.Events {
-			if !event.ID.IsZero() {
-				e.names = append(slices.DeleteFunc(e.names, func(known dibs.Event) bool { return known.ID == event.ID }), event)
-			}
-		}
-		e.names = e.names[max(0, len(e.names)-mostNames):]
-		after, more = page.Next, page.More
-	}
-	return nil
+	})
+	return err
 }
 
 // examine damages a copy, and serves it.
@@ -166,23 +162,25 @@ func (e *examination) examine(random *rand.Rand) {
 		target += "-wal"
 	} else {
 		journal = false
+		t.must(moveJournal(path))
 	}
+	info, err := os.Stat(path)
+	t.must(err)
 	content, err := os.ReadFile(target)
 	t.must(err)
 	t.must(os.WriteFile(target, damage.do(content, random), 0o600))
 	t.damaged.Copies++
 	s, err := t.bystander("damaged", path)
 	defer s.close()
+	defer t.examineLog(s, "the server of a damaged copy")
 	if err != nil {
 		t.damaged.Refused++
-		if log, _ := os.ReadFile(s.logPath); !bytes.Contains(log, []byte("sqlitestore: ")) && !bytes.Contains(log, []byte(dibs.CauseDamaged)) {
+		if log, _ := os.ReadFile(s.logPath); !s.hasEnded() || !bytes.Contains(log, []byte("sqlitestore: ")) && !bytes.Contains(log, []byte(dibs.CauseDamaged)) {
 			t.damageIsServed(path, fmt.Errorf("%s: %w", damage.name, err))
 		}
 		return
 	}
-	info, err := os.Stat(t.soundCopy())
-	t.must(err)
-	if err := e.compare(s, journal, info.Size() > checkedSize); err != nil {
+	if err := e.compare(s, allowance{older: journal, lacking: info.Size() > checkedSize}); err != nil {
 		t.damageIsServed(path, fmt.Errorf("%s in %s: %w", damage.name, filepath.Base(target), err))
 	}
 }
@@ -194,48 +192,105 @@ func (t *run) damageIsServed(path string, err error) {
 	t.found(Violation{Kind: "damage", What: fmt.Sprintf("%v; the file is %s", err, kept)})
 }
 
-// compare compares the answers about all names. A damaged journal ends early, so the answers may
-// be older; an unchecked file may lack a record.
-func (e *examination) compare(s *server, journal, unchecked bool) error {
-	named, older := 0, 0
+// allowance is how the answers of a damaged copy may differ.
+type allowance struct {
+	older   bool // a damaged journal ends early
+	lacking bool // the index of a file that is not checked as a whole may have lost a record
+}
+
+// finding counts how answers of a damaged copy differ.
+type finding struct{ named, older, lacking int }
+
+// compare compares the answers about names, their histories and the feed.
+func (e *examination) compare(s *server, may allowance) error {
+	var found finding
+	if err := e.compareFeed(s, may, &found); err != nil {
+		return err
+	}
 	for _, name := range e.names {
-		before, err := read(e.reference, name)
-		if err != nil {
-			return fmt.Errorf("the sound copy is not served: %w", err)
-		}
-		got, err := read(s, name)
-		if isDamage(err) {
-			named++
-			continue
-		}
-		if err != nil {
+		if err := e.compareName(s, name, may, &found); err != nil {
 			return err
-		}
-		if got.is(before) {
-			continue
-		}
-		after, err := read(e.reference, name) // a hold may have ended meanwhile
-		switch {
-		case err != nil:
-			return fmt.Errorf("the sound copy is not served: %w", err)
-		case got.is(after):
-		case journal && got.isBefore(after):
-			older++
-		case unchecked && got.lacks(after):
-		default:
-			return fmt.Errorf("%s is %+v with the history %v, and was %+v with the history %v",
-				name.Key(), got.name, got.history, before.name, before.history)
 		}
 	}
 	switch {
-	case named > 0:
+	case found.named > 0:
 		e.t.damaged.Named++
-	case older > 0:
+	case found.older > 0:
 		e.t.damaged.Older++
+	case found.lacking > 0:
+		e.t.damaged.Lacking++
 	default:
 		e.t.damaged.Unharmed++
 	}
 	return nil
+}
+
+func (e *examination) compareName(s *server, name dibs.Event, may allowance, found *finding) error {
+	before, err := read(e.reference, name)
+	if err != nil {
+		return fmt.Errorf("the sound copy is not served: %w", err)
+	}
+	got, err := read(s, name)
+	switch {
+	case isDamage(err):
+		found.named++
+		return nil
+	case err != nil:
+		return err
+	case got.is(before):
+		return nil
+	}
+	after, err := read(e.reference, name) // a hold may have ended meanwhile
+	switch {
+	case err != nil:
+		return fmt.Errorf("the sound copy is not served: %w", err)
+	case got.is(after):
+	case may.older && got.isBefore(after):
+		found.older++
+	case may.lacking && got.lacks(after):
+		found.lacking++
+	default:
+		return fmt.Errorf("%s is %+v with the history %v, and was %+v with the history %v",
+			name.Key(), got.name, got.history, before.name, before.history)
+	}
+	return nil
+}
+
+// compareFeed compares the feed of the round, which also has the events of names that are not compared.
+func (e *examination) compareFeed(s *server, may allowance, found *finding) error {
+	var got []uint64
+	_, err := readEvents(s.registry, e.t.audit.from, func(event dibs.Event) { got = append(got, hash(event)) })
+	isSame := len(got) <= len(e.feed) && slices.Equal(got, e.feed[:len(got)])
+	switch {
+	case may.older && errors.Is(err, dibs.ErrBadCursor): // it ends before the round began
+		found.older++
+	case err != nil && !isDamage(err):
+		return fmt.Errorf("the feed cannot be read: %w", err)
+	case !isSame && !(may.lacking && isPart(got, e.feed)):
+		return fmt.Errorf("event %d of the feed is another one than in the sound copy, of %d", firstDifference(got, e.feed), len(e.feed))
+	case err != nil:
+		found.named++
+	case len(got) == len(e.feed):
+	case may.older && isSame:
+		found.older++
+	case may.lacking:
+		found.lacking++
+	default:
+		return fmt.Errorf("the feed ends after %d of %d events", len(got), len(e.feed))
+	}
+	return nil
+}
+
+// isPart reports whether all events of a feed are in another one, in its order.
+func isPart(events, all []uint64) bool {
+	for _, event := range events {
+		i := slices.Index(all, event)
+		if i < 0 {
+			return false
+		}
+		all = all[i+1:]
+	}
+	return true
 }
 
 // reading is what a server says about a name.
@@ -266,37 +321,39 @@ func isDamage(err error) bool {
 	return err != nil && strings.Contains(err.Error(), string(dibs.CauseDamaged))
 }
 
-// read reads a name and its history. It tries again while the server has no time.
-func read(s *server, name dibs.Event) (r reading, err error) {
-	for deadline := time.Now().Add(mostStarting); ; time.Sleep(10 * time.Millisecond) {
-		r, err = readOnce(s, name)
-		if err == nil || isDamage(err) || !errors.Is(err, dibs.ErrUnavailable) || time.Now().After(deadline) {
+// read reads a name and its history.
+func read(s *server, name dibs.Event) (reading, error) {
+	return patiently(func(ctx context.Context) (r reading, err error) {
+		n, err := s.registry.Get(ctx, dibs.Lookup{Namespace: name.Namespace, Value: name.Value})
+		switch {
+		case err == nil:
+			n.Remaining = 0
+			r.name, r.state = fmt.Sprintf("%+v", n), stateOf(n.State, n.Epoch, n.Entity)
+		case !errors.Is(err, dibs.ErrNotFound):
 			return r, err
 		}
-	}
+		history, err := s.registry.History(ctx, name.Namespace, name.Value)
+		for _, e := range history {
+			e.Cursor = ""
+			r.history = append(r.history, fmt.Sprintf("%+v", e))
+			r.last = stateOf(e.After.State, e.After.Epoch, e.After.Entity)
+		}
+		if n.Status == dibs.StatusExpired {
+			r.state = r.last // only time has passed
+		}
+		return r, err
+	})
 }
 
-func readOnce(s *server, name dibs.Event) (r reading, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
-	defer cancel()
-	n, err := s.registry.Get(ctx, dibs.Lookup{Namespace: name.Namespace, Value: name.Value})
-	switch {
-	case err == nil:
-		n.Remaining = 0
-		r.name, r.state = fmt.Sprintf("%+v", n), stateOf(n.State, n.Epoch, n.Entity)
-	case !errors.Is(err, dibs.ErrNotFound):
-		return r, err
+// moveJournal moves what a journal has into its file, as a server does in time: pages of the file that the
+// journal replaces do not matter, however damaged they are.
+func moveJournal(path string) error {
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return err
 	}
-	history, err := s.registry.History(ctx, name.Namespace, name.Value)
-	for _, e := range history {
-		e.Cursor = ""
-		r.history = append(r.history, fmt.Sprintf("%+v", e))
-		r.last = stateOf(e.After.State, e.After.Epoch, e.After.Entity)
-	}
-	if n.Status == dibs.StatusExpired {
-		r.state = r.last // only time has passed
-	}
-	return r, err
+	_, err = db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, db.Close())
 }
 
 // copyFile copies an SQLite file and its journal. Who opens the copy makes the index of the journal

@@ -59,5 +59,7 @@ func openEngine(t *run) (engine, error) {
 	case "etcd":
 		return openMembers(t)
 	}
-	return engine{store: t.Store, about: stores.Redacted(t.Store), faults: serverFaults}, nil
+	// A new store at a mistyped address would prove nothing about the user's.
+	err := stores.MustExist(t.harness.Context(), t.Store)
+	return engine{store: t.Store, about: stores.Redacted(t.Store), faults: serverFaults}, err
 }

@@ -4,6 +4,7 @@ package torture
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -173,12 +174,12 @@ var errNoEtcd = errors.New("etcd is not installed: install it (Debian and Ubuntu
 
 // openMembers starts a private cluster of three members.
 func openMembers(t *run) (engine, error) {
-	program := t.Etcd
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("etcd"); err != nil {
-			return engine{}, errNoEtcd
-		}
+	program, err := exec.LookPath(cmp.Or(t.Etcd, "etcd"))
+	switch {
+	case err != nil && t.Etcd == "":
+		return engine{}, errNoEtcd
+	case err != nil:
+		return engine{}, fmt.Errorf("the program of --etcd: %w", err)
 	}
 	e := engine{about: "a private etcd cluster of three members", faults: slices.Concat(serverFaults, memberFaults)}
 	m := &members{}

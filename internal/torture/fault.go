@@ -46,7 +46,7 @@ func Faults() (all []Fault) {
 var serverFaults = []fault{
 	{Fault: Fault{"kill", "a server is killed and started again", "all"}, inject: func(t *run, random *rand.Rand) time.Time {
 		s := t.anyServer(random)
-		s.kill()
+		t.kill(s)
 		gone := time.Now()
 		t.must(s.start())
 		return gone
@@ -89,7 +89,7 @@ func (t *run) must(err error) {
 
 func (t *run) killServers() {
 	for _, s := range t.servers {
-		s.kill()
+		t.kill(s)
 	}
 }
 
@@ -106,14 +106,18 @@ func pause(random *rand.Rand, least, most time.Duration) {
 	time.Sleep(least + time.Duration(random.Int64N(int64(most-least))))
 }
 
-// known returns an error for the name of a fault that there is not.
-func known(name string) error {
+// checkFault returns an error for the name of a fault that there is not, or that the engine of a run does not have.
+func (c Config) checkFault(name string) error {
 	var names []string
 	for _, f := range Faults() {
-		if f.Name == name {
+		switch {
+		case f.Name != name:
+			names = append(names, f.Name)
+		case f.Where != "all" && f.Where != cmp.Or(c.Store, "sqlite"):
+			return fmt.Errorf("the fault %q only happens to a private engine: dibs torture %s", name, f.Where)
+		default:
 			return nil
 		}
-		names = append(names, f.Name)
 	}
 	return fmt.Errorf("unknown fault %q%s", name, cmp.Or(spelling.Hint(name, names), "; there are "+strings.Join(names, ", ")))
 }
@@ -132,7 +136,7 @@ func (e engine) choose(names []string) (chosen []fault, err error) {
 			}
 		}
 		if i < 0 {
-			return nil, cmp.Or(known(name), fmt.Errorf("the fault %q cannot happen to %s", name, e.about))
+			return nil, fmt.Errorf("the fault %q cannot happen to %s", name, e.about)
 		}
 		chosen = append(chosen, e.faults[i])
 	}

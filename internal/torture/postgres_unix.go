@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -134,11 +135,26 @@ func (c *fakeClock) set(ahead time.Duration) error {
 	return os.Rename(next, c.path)
 }
 
-// onExchanges is a fault of what servers and PostgreSQL say to each other.
+// onExchanges is a fault of what servers and PostgreSQL say to each other. It lasts until it has
+// disturbed something.
 func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
 	return func(t *run, random *rand.Rand) time.Time {
-		t.cluster.proxy.SetHook(hook)
+		var disturbed atomic.Bool
+		t.cluster.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {
+			action := hook(x)
+			if action != pgproxy.Pass() {
+				disturbed.Store(true)
+			}
+			return action
+		})
+		defer t.cluster.proxy.SetHook(nil)
 		pause(random, 100*time.Millisecond, time.Second)
+		for deadline := time.Now().Add(mostStarting); !disturbed.Load(); {
+			_ = t.anyServer(random).probe(t.scope) // a commit, which may fail
+			if time.Now().After(deadline) {
+				t.harness.Fatalf("nothing was disturbed within %v", mostStarting)
+			}
+		}
 		t.cluster.proxy.SetHook(nil)
 		return time.Now()
 	}

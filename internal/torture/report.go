@@ -15,6 +15,7 @@ type Report struct {
 	Servers     int           `json:"servers"`
 	Callers     int           `json:"callers"`
 	Seed        uint64        `json:"seed"`
+	Scope       string        `json:"scope,omitempty"` // of the names that stay in a store of the user's
 	Seconds     float64       `json:"seconds"`
 	Histories   int           `json:"histories"`
 	Disturbed   int           `json:"disturbed"` // histories during which a fault was active
@@ -23,6 +24,7 @@ type Report struct {
 	Unknown     Unknown       `json:"unknown"`
 	Faults      []FaultReport `json:"faults"`
 	LeftOut     []string      `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
+	NoTime      []string      `json:"noTime,omitempty"`  // faults for which the run was too short
 	Audit       Audit         `json:"audit"`
 	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
@@ -53,6 +55,7 @@ type Audit struct {
 	Names    int `json:"names"`    // history, feed and state
 	Entities int `json:"entities"` // their names
 	Changes  int `json:"changes"`  // acknowledged ones, found in the feed
+	Again    int `json:"again"`    // names of earlier rounds, which must be as they were
 }
 
 // Violation is something that must not happen.
@@ -70,6 +73,9 @@ func (t *run) report() Report {
 		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
 		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
 	}
+	if !t.isPrivate() {
+		r.Scope = t.scope
+	}
 	if t.damaged.Copies > 0 {
 		r.Damaged = &t.damaged
 	}
@@ -79,7 +85,10 @@ func (t *run) report() Report {
 		}
 	}
 	for _, f := range t.faults {
-		if times := t.service[f.Name]; len(times) > 0 {
+		times := t.service[f.Name]
+		if len(times) == 0 {
+			r.NoTime = append(r.NoTime, f.Name)
+		} else {
 			slices.Sort(times)
 			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 			r.Faults = append(r.Faults, FaultReport{f.Name, f.About, len(times), ms(times[len(times)/2]), ms(times[len(times)-1])})

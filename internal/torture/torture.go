@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,12 +102,15 @@ func (c Config) Check() error {
 		return err
 	}
 	for _, name := range c.Faults {
-		if err := known(name); err != nil {
+		if err := c.checkFault(name); err != nil {
 			return err
 		}
 	}
-	if c.Store == "" || slices.Contains(PrivateEngines, c.Store) {
+	switch {
+	case c.isPrivate():
 		return nil
+	case c.Store == "mem:":
+		return errors.New("servers cannot share a store in memory: leave --store out")
 	}
 	return stores.Check(c.Store)
 }
@@ -118,7 +122,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return Report{}, err
 	}
 	h := harness.New(context.WithoutCancel(ctx))
-	t := &run{Config: cfg, harness: h, began: time.Now(), service: make(map[string][]time.Duration)}
+	t := &run{Config: cfg, harness: h, began: time.Now(), scope: cfg.newScope(), service: make(map[string][]time.Duration)}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	if cfg.Folder == "" {
 		if t.Folder, err = os.MkdirTemp("", "dibs-torture-"); err != nil {
@@ -136,7 +140,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	if err := t.rounds(ctx); err != nil {
 		return Report{}, err
 	}
-	t.examineLogs()
+	t.examineServers()
 	return t.report(), nil
 }
 
@@ -145,6 +149,7 @@ type run struct {
 	Config
 	harness *harness.Run
 	began   time.Time
+	scope   string // of all names
 	engine  engine
 	file    string         // of a private SQLite engine
 	disk    *testdisk.Disk // with the data of a private engine; nil if it has none of its own
@@ -155,6 +160,7 @@ type run struct {
 
 	sum     linear.Report // of all rounds
 	audit   *audit        // of this round
+	earlier []earlier     // some histories of the rounds before
 	audited Audit
 	damaged Damaged
 	service map[string][]time.Duration // from the end of a fault's cause to service, by fault
@@ -220,7 +226,7 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 	random := rand.New(rand.NewPCG(t.Seed, number))
 	faults, jumps := t.ofRound(number)
 	found := linear.Run(ctx, linear.Site{
-		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope(),
+		Registries: t.registries(), Patience: patience, Concurrent: (t.Callers + 3) / 4, Scope: t.scope,
 		Jumps: jumps, Finished: a.finished, Fault: t.nextFault(ctx, stop, faults, random),
 	}, linear.Options{
 		Histories: histories, Seed: t.Seed + number<<20, Trace: true, Pictures: t.Folder,
@@ -239,8 +245,18 @@ func (t *run) round(ctx context.Context, number uint64, histories int) error {
 	return nil
 }
 
-// scope is the scope of all names of a run.
-func (t *run) scope() string { return fmt.Sprintf("torture-%d", t.Seed) }
+// isPrivate reports whether the run starts an engine for itself.
+func (c Config) isPrivate() bool { return slices.Contains(PrivateEngines, cmp.Or(c.Store, "sqlite")) }
+
+// newScope returns a scope for all names of a run. A store of the user's may have names of an earlier run with
+// the same seed.
+func (c Config) newScope() string {
+	scope := fmt.Sprintf("torture-%d", c.Seed)
+	if c.isPrivate() {
+		return scope
+	}
+	return scope + "-" + strconv.FormatUint(uint64(rand.Uint32()), 36)
+}
 
 func (t *run) tell(doing string, sum linear.Report) {
 	p := Progress{
@@ -288,7 +304,7 @@ func (t *run) inject(f fault, random *rand.Rand) error {
 		return err
 	}
 	for _, s := range t.servers {
-		if err := s.awaitService(t.scope()); err != nil {
+		if err := s.awaitService(t.scope); err != nil {
 			return err
 		}
 	}

@@ -5,11 +5,13 @@ package torture_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/calldibs/dibs/internal/cli"
 	"github.com/calldibs/dibs/internal/etcdtest"
 	"github.com/calldibs/dibs/internal/testdisk"
 	"github.com/calldibs/dibs/internal/torture"
@@ -60,7 +62,9 @@ func mustBeRight(t *testing.T, r torture.Report, faults ...string) {
 	for _, v := range r.Violations {
 		t.Errorf("%s: %s\n%s", v.Kind, v.What, strings.Join(v.Operations, "\n"))
 	}
-	if r.OK != (len(r.Violations) == 0) || r.Histories == 0 || r.Operations+r.Unavailable < 20*r.Histories {
+	// Unknown outcomes end a history early: a busy machine has many.
+	short := r.Operations+r.Unavailable < 20*r.Histories && r.Unknown.Operations < 3*r.Histories
+	if r.OK != (len(r.Violations) == 0) || r.Histories == 0 || r.Operations == 0 || short {
 		t.Errorf("OK is %v, with %d histories and %d operations", r.OK, r.Histories, r.Operations)
 	}
 	if a := r.Audit; a.Events == 0 || a.Changes == 0 || a.Names < 3*r.Histories || a.Entities < 3*r.Histories {
@@ -101,7 +105,7 @@ func TestDamage(t *testing.T) {
 	cfg.Faults, cfg.Each = []string{"damage"}, 1
 	r := mustRun(t, cfg)
 	mustBeRight(t, r, "damage")
-	if d := r.Damaged; d == nil || d.Copies == 0 || d.Copies != d.Refused+d.Named+d.Older+d.Unharmed {
+	if d := r.Damaged; d == nil || d.Copies == 0 || d.Copies != d.Refused+d.Named+d.Older+d.Lacking+d.Unharmed {
 		t.Errorf("of the damaged copies: %+v", d)
 	}
 }
@@ -154,7 +158,7 @@ func TestNothingTried(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "sqlite")
 	cfg.For, cfg.Faults = time.Nanosecond, []string{"cut"}
-	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" {
+	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" || !slices.Equal(r.NoTime, cfg.Faults) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -188,6 +192,45 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+// A store of the user's may have keys, a relative address, and names of a run with the same seed. Other
+// names stay as they are.
+func TestOwnStore(t *testing.T) {
+	t.Parallel()
+	notShort(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Rel(here, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := "sqlite:" + filepath.Join(folder, "names.db")
+	command := func(args ...string) string {
+		var said strings.Builder
+		p := cli.Process{Args: append(args, "--store", store), Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }}
+		if code := p.Run(); code != 0 {
+			t.Fatalf("dibs %v: exit code %d: %s", args, code, &said)
+		}
+		return said.String()
+	}
+	command("keys", "create", "owner", "--in", "*", "--may", "all")
+	command("reserve", "slug", "mine", "--ttl", "1h", "--token", "the-token-of-the-owner")
+	before := command("history", "slug", "mine", "--json")
+	for range 2 {
+		cfg := config(t, store)
+		cfg.Folder, cfg.Histories, cfg.Seed, cfg.Faults = folder, 2, 7, []string{}
+		r := mustRun(t, cfg)
+		mustBeRight(t, r)
+		if !strings.HasPrefix(r.Scope, "torture-7-") || !strings.Contains(command("list", "--limit", "1000"), r.Scope) {
+			t.Errorf("the store has no names of the scope %q", r.Scope)
+		}
+	}
+	if after := command("history", "slug", "mine", "--json"); after != before {
+		t.Errorf("a name of the owner has the history %s, and had %s", after, before)
+	}
+}
+
 // A run that is not possible says why, before anything happens.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -197,6 +240,7 @@ func TestCheck(t *testing.T) {
 		"1 to 1,000":           func(c *torture.Config) { c.Callers = 2000 },
 		"must not be negative": func(c *torture.Config) { c.For = -1 },
 		"mysql":                func(c *torture.Config) { c.Store = "mysql://localhost" },
+		"in memory":            func(c *torture.Config) { c.Store = "mem:" },
 	} {
 		cfg := config(t, "sqlite")
 		change(&cfg)
@@ -204,9 +248,23 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	for _, store := range []string{"sqlite", "sqlite:names.db"} {
+		cfg := config(t, store)
+		cfg.Faults = []string{"db-kill"}
+		if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "dibs torture postgres") {
+			t.Errorf("got %v", err)
+		}
+	}
 	cfg := config(t, "sqlite")
 	cfg.Faults = []string{"db-kill"}
 	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to a private SQLite file`) {
 		t.Errorf("got %v", err)
+	}
+	absent := filepath.Join(t.TempDir(), "mistyped.db")
+	if _, err := torture.Run(t.Context(), config(t, "sqlite:"+absent)); err == nil || !strings.Contains(err.Error(), "there is no store at") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(absent); err == nil {
+		t.Error("it was created")
 	}
 }
