@@ -119,3 +119,19 @@ func TestNothingIsFuzzed(t *testing.T) {
 		t.Errorf("a target that was ended before it began: %v, %v", r, err)
 	}
 }
+
+// The end of the time is no failure, and a failure at the end is one.
+func TestTimeWasOver(t *testing.T) {
+	t.Parallel()
+	const end = "fuzz: elapsed: 2m0s, execs: 314738 (2622/sec), new interesting: 51 (total: 60)\n"
+	for output, want := range map[string]bool{
+		end + "--- FAIL: FuzzDecode (120.31s)\n    context deadline exceeded\nFAIL\n": true,
+		end + "PASS\n": false,
+		end + "--- FAIL: FuzzDecode (120.31s)\n    --- FAIL: FuzzDecode (0.00s)\n        fuzz_test.go:1: context deadline exceeded\nFAIL\n": false,
+		end + "--- FAIL: FuzzDecode (9.31s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\nFAIL\n":               false,
+	} {
+		if got := timeWasOver.MatchString(output); got != want {
+			t.Errorf("%q: %v, want %v", output, got, want)
+		}
+	}
+}

@@ -10,9 +10,9 @@ import (
 // clockWatch compares an engine's clock with the time that passes in this process, which no
 // setting of a clock changes.
 type clockWatch struct {
-	mu   sync.Mutex
-	read time.Time // when the clock was read last; zero: never
-	said dibs.Instant
+	mu       sync.Mutex
+	from, to time.Time // between which the clock was read last; zero: never
+	said     dibs.Instant
 }
 
 // mostDrift is how far an engine's clock may be from the time that has passed. A time service
@@ -24,16 +24,16 @@ const mostDrift = time.Second
 func (c *clockWatch) jump(from, to time.Time, now dibs.Instant) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, said := c.read, c.said
-	if before.After(to) {
+	began, ended, said := c.from, c.to, c.said // the reading before
+	if ended.After(to) {
 		return 0 // another call was faster
 	}
-	c.read, c.said = to, now
-	if before.IsZero() {
-		return 0
-	}
-	by := now.Sub(said) - to.Sub(before)
-	if by.Abs() <= mostDrift+to.Sub(from) {
+	c.from, c.to, c.said = from, to, now
+	by := now.Sub(said) - to.Sub(ended)
+	// Both readings may be older than their answers, which came late: then the clock seems to be ahead if
+	// the first one was, and behind if this one was.
+	isAhead, isBehind := by > mostDrift+ended.Sub(began), -by > mostDrift+to.Sub(from)
+	if ended.IsZero() || !isAhead && !isBehind {
 		return 0
 	}
 	return by

@@ -22,7 +22,7 @@ func (c *Cluster) Configure(tb harness.TB, setting, value string) {
 	}
 	for _, statement := range []string{change, "SELECT pg_reload_conf()"} {
 		if err := c.exec(statement); err != nil {
-			tb.Fatal(err)
+			tb.Fatalf("%v; the end of the log:\n%s", err, c.home.logTail())
 		}
 	}
 	// The server notifies its processes before it starts a new one with the setting.
@@ -30,7 +30,7 @@ func (c *Cluster) Configure(tb harness.TB, setting, value string) {
 		return c.isTrue("SELECT "+inForce+" FROM pg_settings WHERE name = $1", setting, value)
 	})
 	if err != nil {
-		tb.Fatal(err)
+		tb.Fatalf("%v; the end of the log:\n%s", err, c.home.logTail())
 	}
 }
 
