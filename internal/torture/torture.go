@@ -45,8 +45,8 @@ type Config struct {
 	Faults []string
 	// Seed decides what callers do and which faults happen. Zero means a random one.
 	Seed uint64
-	// Folder keeps the pictures of violations, and the logs of the servers if anything is wrong.
-	// Empty means a temporary folder, which only stays if anything is wrong.
+	// Folder gets a new folder with logs, pictures of violations and other files of the run. Empty
+	// means that of temporary files, where it only stays if anything is wrong.
 	Folder string
 	// Progress is called about once a second, and when something happens. Nil means not.
 	Progress func(Progress)
@@ -123,16 +123,16 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	h := harness.New(context.WithoutCancel(ctx))
 	t := &run{Config: cfg, harness: h, began: time.Now(), scope: cfg.newScope(), service: make(map[string][]time.Duration)}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if cfg.Folder == "" {
-		if t.Folder, err = os.MkdirTemp("", "dibs-torture-"); err != nil {
-			return Report{}, err
-		}
-		h.Cleanup(func() {
-			if report.OK {
-				os.RemoveAll(t.Folder)
-			}
-		})
+	// A folder of the user's may have a dibs.toml, a names.db, or the logs of an earlier run.
+	if t.Folder, err = os.MkdirTemp(cfg.Folder, "dibs-torture-"); err != nil {
+		return Report{}, err
 	}
+	t.keeps = cfg.Folder != ""
+	h.Cleanup(func() {
+		if report.OK && !t.keeps {
+			os.RemoveAll(t.Folder)
+		}
+	})
 	if err := t.open(); err != nil {
 		return Report{}, err
 	}
@@ -149,6 +149,7 @@ type run struct {
 	harness *harness.Run
 	began   time.Time
 	scope   string // of all names
+	keeps   bool   // the folder stays in any case
 	engine  engine
 	file    string   // of a private SQLite engine
 	disk    *disk    // with the data of a private engine; nil if it has none of its own
