@@ -129,14 +129,18 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	}
 	t.keeps = cfg.Folder != ""
 	h.Cleanup(func() {
-		if report.OK && !t.keeps {
+		if (report.OK || len(t.servers) == 0) && !t.keeps {
 			os.RemoveAll(t.Folder)
 		}
 	})
-	if err := t.open(); err != nil {
-		return Report{}, err
+	err = t.open()
+	if err == nil {
+		err = t.rounds(ctx)
 	}
-	if err := t.rounds(ctx); err != nil {
+	switch {
+	case err != nil && len(t.servers) > 0:
+		return Report{}, fmt.Errorf("%w; the logs of the servers are in %s", err, t.Folder)
+	case err != nil:
 		return Report{}, err
 	}
 	t.examineServers()

@@ -283,4 +283,9 @@ func TestCheck(t *testing.T) {
 	if _, err := os.Stat(absent); err == nil {
 		t.Error("it was created")
 	}
+	cfg = config(t, "sqlite")
+	cfg.Program = []string{"false"} // it is no server
+	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "; the logs of the servers are in "+cfg.Folder) {
+		t.Errorf("got %v", err)
+	}
 }
