@@ -45,7 +45,7 @@ func (s *session) torture() *cobra.Command {
 	flags.StringVar(&faults, "faults", "all", "which faults happen: a `list` such as kill,cut, or all, or none")
 	flags.StringVar(&cfg.Etcd, "etcd", "", "the `program` of private etcd members (default: the one in the PATH)")
 	flags.Uint64Var(&cfg.Seed, "seed", 0, "the `number` that decides what callers do; 0 means a random one")
-	flags.StringVar(&cfg.Folder, "folder", "", "a `folder` for logs and pictures (default: a temporary one, which stays if anything is wrong)")
+	flags.StringVar(&cfg.Folder, "folder", "", "a `folder` that gets a new one with logs and pictures (default: a temporary one, which stays if anything is wrong)")
 	return cmd
 }
 
@@ -136,13 +136,17 @@ func (t *tortureProgress) end() {
 func (p *printer) tortureReport(r torture.Report) {
 	p.line("%s, %s and %d callers, for %.0f s; seed %d", r.Engine, count(r.Servers, "server", "servers"), r.Callers, r.Seconds, r.Seed)
 	p.line("")
+	again := ""
+	if r.Audit.Again > 0 {
+		again = fmt.Sprintf("; and again %s of earlier rounds", count(r.Audit.Again, "name", "names"))
+	}
 	p.fields(
 		[2]string{"operations", fmt.Sprintf("%s in %s, %s of them during faults", thousands(r.Operations), count(r.Histories, "history", "histories"), thousands(r.Disturbed))},
 		[2]string{"unavailable", thousands(r.Unavailable) + ", which surely did not happen"},
 		[2]string{"unknown outcome", fmt.Sprintf("%s: %s happened, %s did not, %s left no trace either way", thousands(r.Unknown.Operations),
 			thousands(r.Unknown.Happened), thousands(r.Unknown.Not), thousands(r.Unknown.NoTrace))},
 		[2]string{"compared", fmt.Sprintf("%s events, %s names, %s entities, %s acknowledged changes", thousands(r.Audit.Events),
-			thousands(r.Audit.Names), thousands(r.Audit.Entities), thousands(r.Audit.Changes))},
+			thousands(r.Audit.Names), thousands(r.Audit.Entities), thousands(r.Audit.Changes)) + again},
 	)
 	if len(r.Faults) > 0 {
 		p.line("")
@@ -172,6 +176,9 @@ func (p *printer) tortureReport(r torture.Report) {
 	}
 	if r.OK {
 		p.line("Every answer is right: each operation happened at one moment, or not at all; feed, histories and state agree.")
+		if r.Folder != "" {
+			p.line("The logs of the servers are in %s.", r.Folder)
+		}
 		return
 	}
 	p.line("%s:", count(len(r.Violations), "violation", "violations"))

@@ -28,7 +28,7 @@ type Report struct {
 	Audit       Audit         `json:"audit"`
 	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
-	Folder      string        `json:"folder,omitempty"` // logs and pictures, if anything is wrong
+	Folder      string        `json:"folder,omitempty"` // logs and pictures, if they stay
 }
 
 // Unknown counts the operations with an unknown outcome, and how they ended by what callers saw
@@ -101,7 +101,7 @@ func (t *run) report() Report {
 	if r.Operations == 0 || r.Audit.Changes == 0 {
 		r.Violations = append(r.Violations, Violation{Kind: "run", What: "nothing was tried, so nothing is proven: let it run longer, with --for"})
 	}
-	if r.OK = len(r.Violations) == 0; !r.OK {
+	if r.OK = len(r.Violations) == 0; !r.OK || t.keeps {
 		r.Folder = t.Folder
 	}
 	return r

@@ -46,8 +46,8 @@ type Config struct {
 	Faults []string
 	// Seed decides what callers do and which faults happen. Zero means a random one.
 	Seed uint64
-	// Folder keeps the pictures of violations, and the logs of the servers if anything is wrong.
-	// Empty means a temporary folder, which only stays if anything is wrong.
+	// Folder gets a new folder with logs, pictures of violations and other files of the run. Empty
+	// means that of temporary files, where it only stays if anything is wrong.
 	Folder string
 	// Progress is called about once a second, and when something happens. Nil means not.
 	Progress func(Progress)
@@ -124,20 +124,24 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	h := harness.New(context.WithoutCancel(ctx))
 	t := &run{Config: cfg, harness: h, began: time.Now(), scope: cfg.newScope(), service: make(map[string][]time.Duration)}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if cfg.Folder == "" {
-		if t.Folder, err = os.MkdirTemp("", "dibs-torture-"); err != nil {
-			return Report{}, err
-		}
-		h.Cleanup(func() {
-			if report.OK {
-				os.RemoveAll(t.Folder)
-			}
-		})
-	}
-	if err := t.open(); err != nil {
+	// A folder of the user's may have a dibs.toml, a names.db, or the logs of an earlier run.
+	if t.Folder, err = os.MkdirTemp(cfg.Folder, "dibs-torture-"); err != nil {
 		return Report{}, err
 	}
-	if err := t.rounds(ctx); err != nil {
+	t.keeps = cfg.Folder != ""
+	h.Cleanup(func() {
+		if (report.OK || len(t.servers) == 0) && !t.keeps {
+			os.RemoveAll(t.Folder)
+		}
+	})
+	err = t.open()
+	if err == nil {
+		err = t.rounds(ctx)
+	}
+	switch {
+	case err != nil && len(t.servers) > 0:
+		return Report{}, fmt.Errorf("%w; the logs of the servers are in %s", err, t.Folder)
+	case err != nil:
 		return Report{}, err
 	}
 	t.examineServers()
@@ -150,6 +154,7 @@ type run struct {
 	harness *harness.Run
 	began   time.Time
 	scope   string // of all names
+	keeps   bool   // the folder stays in any case
 	engine  engine
 	file    string         // of a private SQLite engine
 	disk    *testdisk.Disk // with the data of a private engine; nil if it has none of its own

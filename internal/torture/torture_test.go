@@ -192,6 +192,32 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+// A run leaves the files of a folder alone, and can use it again.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	notShort(t)
+	folder := t.TempDir()
+	for _, name := range []string{"dibs.toml", "names.db", "server-1.log"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("panic: mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		cfg := config(t, "sqlite")
+		cfg.Folder, cfg.Histories, cfg.Seed, cfg.Faults = folder, 1, 7, []string{}
+		r := mustRun(t, cfg)
+		mustBeRight(t, r)
+		if _, err := os.Stat(filepath.Join(r.Folder, "server-1.log")); err != nil || filepath.Dir(r.Folder) != folder {
+			t.Errorf("the logs are in %s: %v", r.Folder, err)
+		}
+	}
+	for _, name := range []string{"dibs.toml", "names.db", "server-1.log"} {
+		if content, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(content) != "panic: mine" {
+			t.Errorf("%s has %q, %v", name, content, err)
+		}
+	}
+}
+
 // A store of the user's may have keys, a relative address, and names of a run with the same seed. Other
 // names stay as they are.
 func TestOwnStore(t *testing.T) {
@@ -266,5 +292,10 @@ func TestCheck(t *testing.T) {
 	}
 	if _, err := os.Stat(absent); err == nil {
 		t.Error("it was created")
+	}
+	cfg = config(t, "sqlite")
+	cfg.Program = []string{"false"} // it is no server
+	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "; the logs of the servers are in "+cfg.Folder) {
+		t.Errorf("got %v", err)
 	}
 }
