@@ -208,8 +208,9 @@ func confirmLate(t *testing.T, losses []time.Duration) {
 	var gone atomic.Int64
 	cluster := etcdtest.Shared(t)
 	cfg := etcdstore.Config{
-		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), Timeout: patience, MaxSkew: -1,
-		Now: func() time.Time { return began.Add(time.Duration(gone.Load())) },
+		Endpoints: cluster.Endpoints(), Prefix: cluster.Prefix(), MaxSkew: -1,
+		Timeout: 10 * patience, // for one call, during which there are several of the other server
+		Now:     func() time.Time { return began.Add(time.Duration(gone.Load())) },
 	}
 	policy := dibs.Config{Default: dibs.Policy{MinTTL: time.Millisecond}}
 	reader := register(t, cfg, policy)
