@@ -24,7 +24,7 @@ func (c *Cluster) Bouncer(tb testing.TB, mode string, size int) (dsn string) {
 	if err != nil {
 		tb.Skip("PgBouncer is not installed: apt-get install --no-install-recommends pgbouncer")
 	}
-	h, err := newHome("")
+	h, err := newHome("", true)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -119,6 +119,9 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
+	if !strings.HasPrefix(c.home.dir, memoryFolder()) {
+		t.Errorf("a cluster that does not sync is not in memory: %s", c.home.dir)
+	}
 	network, addr := c.SocketAddr()
 	socket, err := net.Dial(network, addr)
 	if err != nil {
@@ -207,7 +210,10 @@ func TestKilledClusterKeepsWhatIsCommitted(t *testing.T) {
 
 func TestStoppedClusterStartsAgain(t *testing.T) {
 	t.Parallel()
-	c := Start(t, Options{})
+	c := Start(t, Options{Settings: map[string]string{"fsync": "on"}})
+	if memory := memoryFolder(); memory != "" && strings.HasPrefix(c.home.dir, memory) {
+		t.Errorf("a cluster that syncs is in memory: %s", c.home.dir)
+	}
 	dsn := c.NewDatabase(t)
 	mustExec(t, Connect(t, dsn), "CREATE TABLE names (name text)")
 	c.Stop(t)

@@ -51,7 +51,7 @@ var template = sync.OnceValues(func() (string, error) {
 	}
 	args := []string{"--no-sync", "-A", "trust", "-U", superuser, "-E", "UTF8", "--locale=C"}
 	return testcache.Folder(append(args, version, fmt.Sprint(os.Geteuid())), func(folder string) error {
-		h, err := newHome("")
+		h, err := newHome("", true)
 		if err != nil {
 			return err
 		}
@@ -76,13 +76,14 @@ func startCluster(opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := newHome(opts.Folder)
+	settings := maps.Clone(usualSettings)
+	maps.Copy(settings, opts.Settings)
+	h, err := newHome(opts.Folder, settings["fsync"] == "off")
 	if err != nil {
 		return nil, err
 	}
 	h.env = opts.Env
-	c := &Cluster{home: h, settings: maps.Clone(usualSettings)}
-	maps.Copy(c.settings, opts.Settings)
+	c := &Cluster{home: h, settings: settings}
 	if !isFile(filepath.Join(h.data(), "PG_VERSION")) { // otherwise an earlier cluster kept it
 		if err := copyFolder(empty, h.data()); err != nil {
 			h.remove()

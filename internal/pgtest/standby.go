@@ -30,7 +30,7 @@ func (c *Cluster) Standby(tb harness.TB, name string) *Cluster {
 }
 
 func (c *Cluster) startStandby(name string) (*Cluster, error) {
-	h, err := newHome("")
+	h, err := newHome("", c.settings["fsync"] == "off")
 	if err != nil {
 		return nil, err
 	}
