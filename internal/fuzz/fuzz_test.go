@@ -128,7 +128,7 @@ func TestTimeWasOver(t *testing.T) {
 		end + "--- FAIL: FuzzDecode (120.31s)\n    context deadline exceeded\nFAIL\n": true,
 		end + "PASS\n": false,
 		end + "--- FAIL: FuzzDecode (120.31s)\n    --- FAIL: FuzzDecode (0.00s)\n        fuzz_test.go:1: context deadline exceeded\nFAIL\n": false,
-		end + "--- FAIL: FuzzDecode (9.31s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\nFAIL\n":               false,
+		end + "--- FAIL: FuzzDecode (9.31s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\nFAIL\n":                    false,
 	} {
 		if got := timeWasOver.MatchString(output); got != want {
 			t.Errorf("%q: %v, want %v", output, got, want)
