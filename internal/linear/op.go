@@ -52,8 +52,9 @@ func (v Verb) hasVersion() bool {
 	switch v {
 	case Confirm, Replace, Claim, Rename, Decommission, Transfer, Archive, Restore, Delete, Names:
 		return true
+	default: // it is about no entity, or about two
+		return false
 	}
-	return false
 }
 
 // Op is a request of one caller, and its time.

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,11 +111,24 @@ func (s *stream) run(ctx context.Context, registry *dibs.Registry) {
 				break
 			}
 			after = e.Cursor
+			if !s.isOwn(e) {
+				continue
+			}
 			s.mu.Lock()
 			s.events = append(s.events, hash(e))
 			s.mu.Unlock()
 		}
 	}
+}
+
+// isOwn reports whether an event is about the names of the run. Others forget and purge theirs in a store of
+// the user's, which changes events.
+func (a *audit) isOwn(e dibs.Event) bool {
+	within := e.Scope
+	if !e.ID.IsZero() {
+		within = e.Namespace
+	}
+	return a.t.isPrivate() || strings.HasPrefix(within+".", a.t.scope+".")
 }
 
 // first returns the first n events, and waits until there are so many.
@@ -210,6 +224,9 @@ func firstDifference(x, y []uint64) int {
 func (a *audit) readFeed() (fed feed, err error) {
 	fed = feed{chains: make(map[dibs.ID]*chain), entities: make(map[string]int)}
 	a.end, err = readEvents(a.reader, a.from, func(e dibs.Event) {
+		if !a.isOwn(e) {
+			return
+		}
 		fed.events = append(fed.events, hash(e))
 		if e.ID.IsZero() {
 			fed.entities[entityChange(e.Kind, e.Scope, e.Entity, e.Version)]++
@@ -347,6 +364,7 @@ func (a *audit) compareName(namespace, value string, c *chain, later func(dibs.E
 		if fed, err := later(e); err != nil || !fed {
 			return n, errors.Join(err, fmt.Errorf("event %d of the history is not in the feed: %+v", i+1, e))
 		}
+		c.events = append(c.events, hash(e)) // it must stay
 	}
 	if len(history) < len(c.events) {
 		return n, fmt.Errorf("the history has %d events, the feed %d", len(history), len(c.events))

@@ -76,6 +76,31 @@ func TestEarlierRounds(t *testing.T) {
 	mustFind(t, a, "event 2 of the history is not in the feed")
 }
 
+// On a store of the user's, the events of others do not count.
+func TestEventsOfOthers(t *testing.T) {
+	t.Parallel()
+	a := &audit{t: &run{Config: Config{Store: "sqlite:own.db"}, scope: "torture-7-x"}}
+	id := dibs.NameID("torture-7-x.h1.plain", "name-1")
+	for _, c := range []struct {
+		event dibs.Event
+		want  bool
+	}{
+		{dibs.Event{ID: id, Namespace: "torture-7-x.h1.plain"}, true},
+		{dibs.Event{ID: id, Namespace: "torture-7-xy.h1.plain"}, false},
+		{dibs.Event{ID: id, Namespace: "slug"}, false},
+		{dibs.Event{Scope: "torture-7-x.h1"}, true},
+		{dibs.Event{Scope: "acme"}, false},
+	} {
+		if got := a.isOwn(c.event); got != c.want {
+			t.Errorf("%+v: %v", c.event, got)
+		}
+	}
+	a.t.Store = "sqlite"
+	if !a.isOwn(dibs.Event{ID: id, Namespace: "slug"}) {
+		t.Error("in a private store there are no others")
+	}
+}
+
 // A server that has ended by itself is noticed, also if the next fault would have killed it.
 func TestServerEndsByItself(t *testing.T) {
 	t.Parallel()

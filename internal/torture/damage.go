@@ -266,7 +266,7 @@ func (e *examination) compareFeed(s *server, may allowance, found *finding) erro
 		found.older++
 	case err != nil && !isDamage(err):
 		return fmt.Errorf("the feed cannot be read: %w", err)
-	case !isSame && !(may.lacking && isPart(got, e.feed)):
+	case !isSame && (!may.lacking || !isPart(got, e.feed)):
 		return fmt.Errorf("event %d of the feed is another one than in the sound copy, of %d", firstDifference(got, e.feed), len(e.feed))
 	case err != nil:
 		found.named++
