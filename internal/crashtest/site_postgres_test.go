@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/harness"
@@ -121,7 +122,7 @@ func leaveTables(tb testing.TB, name string) {
 			return err
 		}
 		// A copy fences its source, which changes the tables.
-		if err := conn.QueryRow(ctx, "SELECT to_regnamespace('"+copied+"') IS NOT NULL").Scan(&fenced); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", copied).Scan(&fenced); err != nil {
 			return err
 		}
 		gone := name
@@ -138,17 +139,25 @@ func leaveTables(tb testing.TB, name string) {
 	}
 }
 
-// onCluster runs statements on a connection of its own.
+// cluster has the connections of onCluster. They are kept: a new session reads the catalog first, which takes the
+// server longer than most statements here.
+var cluster struct {
+	sync.Once
+	*pgxpool.Pool
+}
+
+// onCluster runs statements on a connection that no flow uses.
 func onCluster(tb testing.TB, do func(context.Context, *pgx.Conn) error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, pgtest.Shared(tb).DSN("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
-	if err := do(ctx, conn); err != nil {
+	cluster.Do(func() {
+		var err error
+		if cluster.Pool, err = pgxpool.New(context.Background(), pgtest.Shared(tb).DSN("postgres")); err != nil {
+			tb.Fatal(err)
+		}
+	})
+	if err := cluster.AcquireFunc(ctx, func(conn *pgxpool.Conn) error { return do(ctx, conn.Conn()) }); err != nil {
 		tb.Fatal(err)
 	}
 }
