@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -175,13 +176,19 @@ func (f *fuzzing) compare(t testing.TB, request *fuzzedRequest, answer *fuzzedAn
 		}
 		f.reached[op.OperationID][answer.status]++
 	}
-	tidied := strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) // a redirect to the clean path
-	if answer.status >= 500 || answer.stream || answer.status/100 == 3 && tidied {
+	if answer.status >= 500 || answer.stream || isTidied(asked, answer) {
 		return ""
 	}
 	failures := &failureList{TB: t}
 	f.doc.checkAnswer(failures, route, reply{answer.status, answer.header}, answer.body)
 	return strings.Join(failures.list, "; ")
+}
+
+// isTidied reports whether an answer is a redirect to the clean path, which is not in the document.
+func isTidied(asked *http.Request, answer *fuzzedAnswer) bool {
+	clean := path.Clean(asked.URL.Path)
+	return answer.status/100 == 3 && (strings.HasPrefix(answer.header.Get("Content-Type"), htmlType) ||
+		clean != asked.URL.Path && strings.HasPrefix(answer.header.Get("Location"), clean))
 }
 
 // failureList collects failures.
