@@ -14,7 +14,7 @@ func TestPowerFailsAfterACommand(t *testing.T) {
 	notRaced(t)
 	disk, err := testdisk.New(t)
 	if err != nil {
-		t.Skip(err)
+		t.Skip(err) // only root can have one
 	}
 	dir := t.TempDir()
 	run := func(args ...string) string {

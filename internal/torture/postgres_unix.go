@@ -155,7 +155,6 @@ func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
 				t.harness.Fatalf("nothing was disturbed within %v", mostStarting)
 			}
 		}
-		t.cluster.proxy.SetHook(nil)
 		return time.Now()
 	}
 }

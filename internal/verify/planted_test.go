@@ -204,6 +204,7 @@ var damages = []damage{
 	{"another spelling than in the history", func(p *planted) { p.name("username", "ann").Value = "ANN" }, []string{"replay username:ann"}},
 	{"an entity that was archived by hand", func(p *planted) { p.entity("ann").Archived = true }, []string{"entity-replay user/ann"}},
 	{"an entity that was restored by hand", func(p *planted) { p.entity("ida").Archived = false }, []string{"entity-replay user/ida"}},
+	{"an entity whose deletion was undone by hand", func(p *planted) { p.entity("kim").Deleted = false }, []string{"entity-replay user/kim"}},
 	{"an entity of an older version", func(p *planted) { p.entity("bob").Rev = 1 }, []string{"entity-replay user/bob"}},
 }
 
