@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,48 @@ func TestBlindRotation(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A name that is taken again links to index entries that list it, and to no other: while it was free,
+// a look-alike took its place in the entries of a key that is gone by now.
+func TestBlindLinksAreTrue(t *testing.T) {
+	t.Parallel()
+	lookAlike := strings.ReplaceAll(secretValue, "l", "1")
+	give := func(f *coretest.Fixture, value string) {
+		f.Must(coretest.Claim("email", value, coretest.User1), dibs.Decommission{Namespace: "email", Value: value, Entity: coretest.User1})
+		f.Clock.Advance(time.Minute)
+	}
+	f := coretest.NewFixture(t, blind(keyA, keyB))
+	give(f, secretValue)
+	give(f, lookAlike)
+	g := f.Reopened(blind(keyC, keyB))
+	n := g.One(coretest.Claim("email", secretValue, coretest.User2))
+	listed := make(map[dibs.ID]bool) // the entries that list the name
+	for _, kind := range []dibs.Kind{dibs.KindSkeleton, dibs.KindHash} {
+		for _, r := range g.Records(kind) {
+			names, err := rules.IndexedNames(r.(*dibs.Document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed[r.Ref().ID] = slices.Contains(names, n.ID)
+		}
+	}
+	for _, r := range g.Records(dibs.KindName) {
+		name := r.(*dibs.NameRecord)
+		if name.ID != n.ID {
+			continue
+		}
+		if len(name.Links) != 5 { // three hashes, and the skeletons of two keys
+			t.Errorf("%d links", len(name.Links))
+		}
+		for _, l := range name.Links {
+			if !listed[l.ID] {
+				t.Errorf("the entry of the link %c %s does not list the name", l.Kind, l.ID)
+			}
+		}
+	}
+	// It still keeps out look-alikes in a process that has the old keys.
+	f.Refused(dibs.ErrNameTaken, coretest.Claim("email", lookAlike, coretest.User1))
 }
 
 // After a Rekey the new key alone finds a name from before the rotation.

@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,11 +30,13 @@ func (v *view) entity(scope string, entity dibs.Entity) entityState {
 	return entityState{e}
 }
 
-// readEntity is entity for a decision that changes nothing: the state shares the record.
-func (v *view) readEntity(scope string, entity dibs.Entity) entityState {
-	r, ok := v.get(entityRef(scope, entity)).(*dibs.EntityRecord)
+// owner returns the entity of an active name or alias, to read: the state shares the record. An entity with names has one.
+// If the engine has lost it, the decision fails: nobody knows whether the entity is archived, or deleted.
+func (v *view) owner(n *nameState) entityState {
+	r, ok := v.get(entityRef(n.Scope, n.Owner)).(*dibs.EntityRecord)
 	if !ok {
 		r = new(dibs.EntityRecord)
+		v.fault = dibs.Unavailable(fmt.Errorf("%s belongs to %s, which has no record", n.Key(), n.Owner)).Because(dibs.CauseDamaged)
 	}
 	return entityState{r}
 }

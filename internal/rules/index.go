@@ -97,14 +97,20 @@ func (v *view) addToIndex(n *nameState, t *target, record NamespaceRecord) (most
 // isIndexed reports whether a name is in the entries of all its keys, and links to them.
 func (v *view) isIndexed(n *nameState, t *target) bool {
 	for _, key := range slices.Concat(t.skeletons, t.hashes) {
-		if !slices.Contains(n.Links, key.link) || v.absent(key.Ref) {
-			return false
-		}
-		if names, _ := v.readIndex(key); !slices.Contains(names, n.ID) {
+		if !slices.Contains(n.Links, key.link) || !v.isListed(key, n) {
 			return false
 		}
 	}
 	return true
+}
+
+// isListed reports whether a name is in the entry of a key.
+func (v *view) isListed(key indexKey, n *nameState) bool {
+	if v.absent(key.Ref) {
+		return false
+	}
+	names, _ := v.readIndex(key)
+	return slices.Contains(names, n.ID)
 }
 
 // removeFromIndex removes a name from its index entries, except for those to keep, and deletes

@@ -19,7 +19,7 @@ func (n *nameState) ownedBy(entity dibs.Entity) bool {
 // owns reports whether the name is the entity's, active or alias, and stays so: the names of an
 // entity that is being deleted are about to be given up.
 func (v *view) owns(entity dibs.Entity, n *nameState) bool {
-	return n.ownedBy(entity) && !v.entity(n.Scope, entity).Deleted
+	return n.ownedBy(entity) && !v.owner(n).Deleted
 }
 
 // checkOwnedBy refuses unless the name is the entity's, active or alias.
@@ -144,6 +144,6 @@ func newLine(n *nameState) dibs.ID { return recordID(fmt.Sprintf("line\x00%s\x00
 // ownedResult is the result of a command that gave a name to an entity.
 func (v *view) ownedResult(n *nameState, replayed bool) dibs.Result {
 	name := n.show(v.now)
-	name.Version = v.entity(n.Scope, n.Owner).Rev
+	name.Version = v.owner(n).Rev
 	return dibs.Result{Names: []dibs.Name{name}, Replayed: replayed, Version: name.Version}
 }

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -223,5 +224,39 @@ func TestRecordedEndRaisesTheVersionOnce(t *testing.T) {
 	renamed := f.Must(coretest.Rename("slug", "x", coretest.User1))[0]
 	if after := versionOf(f, coretest.User1); after != before+1 || renamed.Version != after {
 		t.Errorf("the version went from %d to %d, and the result says %d", before, after, renamed.Version)
+	}
+}
+
+// A name whose entity has lost its record is not answered: the entity may be archived, or deleted.
+func TestOwnerIsLost(t *testing.T) {
+	t.Parallel()
+	f := coretest.NewFixture(t, nil)
+	f.Must(coretest.Claim("slug", "old", coretest.User1), coretest.Rename("slug", "new", coretest.User1), dibs.Archive{Entity: coretest.User1})
+	f.Must(coretest.Claim("slug", "other", coretest.User2))
+	loaded, err := f.Engine.Load(f.Ctx, []dibs.Ref{{Kind: dibs.KindEntity, ID: dibs.EntityID("", coretest.User1)}})
+	if err != nil || len(loaded.Records) != 1 {
+		t.Fatal(loaded, err)
+	}
+	lost := loaded.Records[0]
+	outcomes, err := f.Engine.Commit(f.Ctx, []dibs.Group{{
+		Reads: []dibs.Read{{Ref: lost.Ref(), Rev: lost.Revision()}}, Writes: []dibs.Write{{Record: lost, Delete: true}},
+	}})
+	if err != nil || outcomes[0] != dibs.Committed {
+		t.Fatal(outcomes, err)
+	}
+	g := f.Reopened(nil) // which remembers nothing
+	for _, value := range []string{"old", "new"} {
+		n, err := g.Get(g.Ctx, dibs.Lookup{Namespace: "slug", Value: value, Version: true})
+		if e, ok := errors.AsType[*dibs.Error](err); !ok || e.Cause != dibs.CauseDamaged {
+			t.Errorf("%s is %+v, %v", value, n, err)
+		}
+		r, err := g.Resolve(g.Ctx, "slug", value)
+		if e, ok := errors.AsType[*dibs.Error](err); !ok || e.Cause != dibs.CauseDamaged {
+			t.Errorf("%s leads to %+v, %v", value, r, err)
+		}
+	}
+	g.Refused(dibs.ErrUnavailable, coretest.Claim("slug", "new", coretest.User1))
+	if r, err := g.Resolve(g.Ctx, "slug", "other"); err != nil || r.Entity != coretest.User2 {
+		t.Errorf("the other name leads to %+v, %v", r, err)
 	}
 }

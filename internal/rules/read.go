@@ -31,7 +31,7 @@ func (set *Policies) LookUp(lookup dibs.Lookup) (*Job[dibs.Name], *dibs.Error) {
 			return dibs.Name{}, none // before the entity is read; see followVisible
 		}
 		if lookup.Version && (n.State == dibs.Active || n.State == dibs.Alias) {
-			e := v.entity(n.Scope, n.Owner)
+			e := v.owner(n)
 			name.Version, name.Archived = e.Rev, e.Archived
 		}
 		return name, nil
@@ -167,7 +167,7 @@ func resolve(v *view, t *target) dibs.Resolution {
 	if n.State != dibs.Active && n.State != dibs.Alias {
 		return answer
 	}
-	e := v.readEntity(n.Scope, n.Owner)
+	e := v.owner(n)
 	answer.Archived, gone.Archived = e.Archived, e.Archived
 	switch {
 	case e.Deleted, // its names are about to be given up

@@ -131,10 +131,12 @@ func (v *view) beginEpoch(n *nameState, t *target) *dibs.Error {
 		fresh.Owner, fresh.Until = n.Owner, n.Until
 	}
 	fresh.Spent = v.stillSpent(n.Spent, n.lastToken(n.EndedAt))
-	// In a blind namespace the name may be indexed under keys that only other processes have.
-	// Elsewhere an old skeleton is one of former rules.
+	// In a blind namespace the name may be indexed under keys that only other processes have, unless
+	// they found it free and removed it. Elsewhere an old skeleton is one of former rules.
 	fresh.Links = slices.DeleteFunc(slices.Clone(n.Links), func(l dibs.Link) bool {
-		return l.Kind == dibs.LinkMovedTo || (l.Kind == dibs.LinkSkeleton && !t.policy.blind())
+		key, indexed := indexKeyOf(l, n.Scope)
+		former := l.Kind == dibs.LinkSkeleton && !t.policy.blind()
+		return l.Kind == dibs.LinkMovedTo || former || (indexed && !v.isListed(key, n))
 	})
 	n.NameRecord = fresh
 	if count := v.addToIndex(n, t, record); count > maxLookAlikes {
