@@ -84,7 +84,7 @@ func (b *bodyEncoder) snapshot(first protowire.Number, s *dibs.Snapshot, at dibs
 
 // encodeBody encodes what has no column. If the event's name has a row, the row has the canonical
 // form for all its events.
-func encodeBody(e *dibs.Event, hasRow bool, seq int64) []byte {
+func encodeBody(e *dibs.Event, hasRow bool, seq, prev int64) []byte {
 	b := make(bodyEncoder, sealSize, 64+sealSize)
 	b.snapshot(bodyBefore, &e.Before, e.At)
 	b.snapshot(bodyAfter, &e.After, e.At)
@@ -107,7 +107,7 @@ func encodeBody(e *dibs.Event, hasRow bool, seq int64) []byte {
 	if len(e.Meta) > 0 {
 		b.meta(e.Meta)
 	}
-	seal(b, e, seq)
+	seal(b, e, seq, prev)
 	return b
 }
 
@@ -120,8 +120,8 @@ func (b *bodyEncoder) meta(meta map[string]string) {
 
 // decodeBody sets the fields that encodeBody encoded. All others must be set: the canonical form
 // too, if it is in a row. If the seal is broken, it sets what it can.
-func decodeBody(e *dibs.Event, data []byte, seq int64) error {
-	data, broken := unseal(data, e, seq)
+func decodeBody(e *dibs.Event, data []byte, seq, prev int64) error {
+	data, broken := unseal(data, e, seq, prev)
 	var key string
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeField(data)
@@ -131,10 +131,13 @@ func decodeBody(e *dibs.Event, data []byte, seq int64) error {
 		_, _, tag := protowire.ConsumeTag(data)
 		var number uint64
 		var text string
-		if kind == protowire.VarintType {
+		switch kind {
+		case protowire.VarintType:
 			number, _ = protowire.ConsumeVarint(data[tag:n])
-		} else {
+		case protowire.BytesType:
 			text, _ = protowire.ConsumeString(data[tag:n])
+		default: // a damaged tag: perhaps that of the seal
+			return cmp.Or(broken, damagedEvent(e, seq))
 		}
 		data = data[n:]
 		switch {

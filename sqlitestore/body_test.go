@@ -24,13 +24,13 @@ func TestBodiesRoundTrip(t *testing.T) {
 			if hasRow {
 				got.Canonical = want.Canonical
 			}
-			if err := decodeBody(&got, encodeBody(&want, hasRow, 7), 7); err != nil || !reflect.DeepEqual(got, want) {
+			if err := decodeBody(&got, encodeBody(&want, hasRow, 7, 3), 7, 3); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%v: got\n%+v\nwant\n%+v", err, got, want)
 			}
 		}
 	}
-	whole := encodeBody(&odd, false, 7)
-	if err := decodeBody(new(dibs.Event), whole[sealSize:len(whole)-1], 7); err == nil {
+	whole := encodeBody(&odd, false, 7, 3)
+	if err := decodeBody(new(dibs.Event), whole[sealSize:len(whole)-1], 7, 3); err == nil {
 		t.Error("a damaged body was decoded")
 	}
 }
@@ -42,16 +42,16 @@ func TestBodiesAreSmall(t *testing.T) {
 	}
 	e := eventOf(dibs.EventReserved, heldName("a"))
 	e.Actor = ""
-	if size := len(encodeBody(&e, true, 7)); size > 20 {
+	if size := len(encodeBody(&e, true, 7, 3)); size > 20 {
 		t.Errorf("%d bytes", size)
 	}
-	if allocs := testing.AllocsPerRun(100, func() { encodeBody(&e, true, 7) }); allocs > 1 {
+	if allocs := testing.AllocsPerRun(100, func() { encodeBody(&e, true, 7, 3) }); allocs > 1 {
 		t.Errorf("%v allocations", allocs)
 	}
 }
 
 func FuzzBody(f *testing.F) {
 	e := eventOf(dibs.EventReserved, heldName("a"))
-	f.Add(encodeBody(&e, true, 7))
-	f.Fuzz(func(_ *testing.T, data []byte) { _ = decodeBody(new(dibs.Event), data, 7) })
+	f.Add(encodeBody(&e, true, 7, 3))
+	f.Fuzz(func(_ *testing.T, data []byte) { _ = decodeBody(new(dibs.Event), data, 7, 3) })
 }

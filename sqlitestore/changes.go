@@ -127,13 +127,15 @@ func (c *changes) chain() {
 }
 
 var (
-	// The chains of some names, from their ends.
+	// The chains of some names, from their ends. A damaged link may lead to another name's event, or back: neither
+	// is followed.
 	deleteEvents = newBatch(func(n int) string {
 		return `DELETE FROM dibs_events WHERE seq IN (
-			WITH RECURSIVE chain(seq) AS (
-				SELECT last_event FROM dibs_names WHERE id IN (` + params(n) + `) AND last_event IS NOT NULL
+			WITH RECURSIVE chain(seq, prev, name) AS (
+				SELECT e.seq, e.prev, e.name FROM dibs_names n JOIN dibs_events e ON e.seq = n.last_event AND e.name = n.n
+					WHERE n.id IN (` + params(n) + `)
 				UNION ALL
-				SELECT e.prev FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev IS NOT NULL
+				SELECT e.seq, e.prev, e.name FROM chain JOIN dibs_events e ON e.seq = chain.prev AND e.name = chain.name WHERE e.seq < chain.seq
 			) SELECT seq FROM chain)`
 	})
 	deleteLooseEvents = in(`DELETE FROM dibs_events WHERE id`)

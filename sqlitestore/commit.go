@@ -156,11 +156,11 @@ func findStored(ctx context.Context, run runner, groups []dibs.Group, known *fil
 		return run.query(ctx, st, args, func(row []driver.Value) error {
 			if row[0] == nil {
 				found.lastName, found.lastEvent = asInt(row[3]), asInt(row[4])
-			} else {
-				key := recordKey{dibs.Kind(asText(row[0])), dibs.ID(asBytes(row[1]))}
-				found.records[key] = present{rev: uint64(asInt(row[2])), number: asInt(row[3]), lastEvent: asInt(row[4])}
+				return nil
 			}
-			return nil
+			id, rev, err := asVersion(row[1], row[2])
+			found.records[recordKey{dibs.Kind(asText(row[0])), id}] = present{rev: rev, number: asInt(row[3]), lastEvent: asInt(row[4])}
+			return err
 		})
 	})
 	if err != nil {
@@ -168,8 +168,9 @@ func findStored(ctx context.Context, run runner, groups []dibs.Group, known *fil
 	}
 	err = ids.each(func(t *table) *batch { return t.revs }, func(kind dibs.Kind, st *statement, args []any) error {
 		return run.query(ctx, st, args, func(row []driver.Value) error {
-			found.records[recordKey{kind, dibs.ID(asBytes(row[0]))}] = present{rev: uint64(asInt(row[1]))}
-			return nil
+			id, rev, err := asVersion(row[0], row[1])
+			found.records[recordKey{kind, id}] = present{rev: rev}
+			return err
 		})
 	})
 	return found, err

@@ -215,12 +215,44 @@ func TestDamageIsNotServed(t *testing.T) {
 	}
 }
 
+// readFeed reads the event behind each cursor alone, so that a damaged one does not hide the others.
+func readFeed(reg *dibs.Registry, cursors []dibs.Cursor) (events map[dibs.Cursor]string, refused int) {
+	events = make(map[dibs.Cursor]string)
+	for _, after := range cursors {
+		page, err := reg.Events(context.Background(), dibs.FeedQuery{After: after, Limit: 1})
+		if err != nil {
+			refused++
+		}
+		for _, e := range page.Events {
+			events[e.Cursor] = fmt.Sprintf("%+v", e)
+		}
+	}
+	return events, refused
+}
+
 // TestDamageWhileOpen damages a file after Open has checked it, as it would be if the file were
-// large. A record is then right, refused, or missing if an index lost it; it is never wrong.
+// large. A record or an event is then right, refused, or missing if an index lost it; it is never wrong.
 func TestDamageWhileOpen(t *testing.T) {
 	t.Parallel()
 	sound := makeSound(t)
-	wrong, refused, missing := 0, 0, 0
+	path := filepath.Join(t.TempDir(), "sound.db")
+	if err := os.WriteFile(path, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reg := openDamaged(t, path)
+	all, err := reg.Events(t.Context(), dibs.FeedQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursors := []dibs.Cursor{""}
+	for _, e := range all.Events[:len(all.Events)-1] {
+		cursors = append(cursors, e.Cursor)
+	}
+	feed, none := readFeed(reg, cursors)
+	if err := reg.Close(); err != nil || none > 0 || len(feed) < damagedNames {
+		t.Fatal(len(feed), none, err)
+	}
+	wrong, refused, missing, refusedEvents := 0, 0, 0, 0
 	folder := t.TempDir()
 	for seed := range uint64(4) {
 		path := filepath.Join(folder, fmt.Sprint(seed, ".db"))
@@ -252,10 +284,25 @@ func TestDamageWhileOpen(t *testing.T) {
 				missing++
 			}
 		}
+		for i := range damagedNames {
+			thief := dibs.Claim{Namespace: "acme.slug", Value: damagedName(i), Entity: dibs.Entity{Type: "user", ID: "thief"}}
+			if _, err := reg.Claim(context.Background(), thief); err == nil && i%5 != 1 { // these were given up
+				wrong++
+				t.Errorf("seed %d: %s is given to another entity", seed, damagedName(i))
+			}
+		}
+		events, unread := readFeed(reg, cursors)
+		for cursor, e := range events {
+			if was := feed[cursor]; e != was && was != "" { // the others are new
+				wrong++
+				t.Errorf("seed %d: event %s is\n%s\nand was\n%s", seed, cursor, e, was)
+			}
+		}
+		refusedEvents += unread
 		_ = reg.Close() // it may report the damage again
 	}
-	if refused == 0 {
+	if refused == 0 || refusedEvents == 0 {
 		t.Error("no damage was named")
 	}
-	t.Logf("%d wrong, %d refused, %d missing", wrong, refused, missing)
+	t.Logf("%d wrong, %d names refused, %d missing; %d events refused", wrong, refused, missing, refusedEvents)
 }

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -55,7 +56,7 @@ func unavailable(err error) error {
 	if _, classified := errors.AsType[*dibs.Error](err); err == nil || classified || errors.Is(err, dibs.ErrBadCursor) {
 		return err
 	}
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, ErrDamaged) || isTwice(err) {
 		return dibs.Unavailable(err).Because(dibs.CauseDamaged)
 	}
 	if isFull(err) {
@@ -77,6 +78,12 @@ func causeOf(err error) dibs.Cause {
 func isFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+}
+
+// isTwice reports whether a row is there already. A commit has looked, so an index has lost it.
+func isTwice(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID}, e.Code())
 }
 
 // errFull replaces the text of an error for which [isFull] holds, which may be that of a broken disk.

@@ -28,7 +28,7 @@ func (e *eventRow) appendTo(args []any) []any {
 			id = e.ID[:]
 		}
 	}
-	body := encodeBody(e.Event, e.name != 0, e.seq)
+	body := encodeBody(e.Event, e.name != 0, e.seq, e.prev)
 	return append(args, e.seq, string(e.Kind), int64(e.At), intOrNull(e.name), intOrNull(e.prev), int64(e.Rev), body, id, namespace)
 }
 
@@ -41,15 +41,15 @@ func (c *changes) redact(ctx context.Context, run runner) error {
 		if err != nil {
 			return err
 		}
-		if err := run.exec(ctx, redactEvent, encodeBody(e, false, seq), encodeBody(e, true, seq), seq); err != nil {
+		if err := run.exec(ctx, redactEvent, encodeBody(e, false, seq, unknown), encodeBody(e, true, seq, unknown), seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// scanEvent reads a row of table events.
-func scanEvent(row []driver.Value) (dibs.Event, error) {
+// scanEvent reads a row of [eventsFrom].
+func scanEvent(ctx context.Context, run runner, row []driver.Value) (dibs.Event, error) {
 	e := dibs.Event{
 		Cursor:    cursorOf(asInt(row[0])),
 		Kind:      dibs.EventKind(asText(row[1])),
@@ -59,25 +59,47 @@ func scanEvent(row []driver.Value) (dibs.Event, error) {
 	}
 	copy(e.ID[:], asBytes(row[3]))
 	e.Canonical = asText(row[7])
-	return e, decodeBody(&e, asBytes(row[6]), asInt(row[0]))
+	body, ok := row[6].([]byte)
+	if !ok {
+		return e, damagedEvent(&e, asInt(row[0]))
+	}
+	err := decodeBody(&e, body, asInt(row[0]), asInt(row[9]))
+	if hasRow := row[8] != nil; err == nil && hasRow && e.ID != dibs.NameID(e.Namespace, e.Canonical) {
+		err = checkName(ctx, run, e.ID)
+	}
+	return e, err
 }
 
-// eventsFrom reads events, with columns from the rows of their names.
-const eventsFrom = `SELECT e.seq AS seq, e.kind, e.at, coalesce(n.id, e.id), coalesce(n.namespace, e.namespace) AS namespace, e.rev, e.body, n.canonical
-	FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name`
+// checkName checks the sum of a name's row. Its events have namespace and canonical form from there. Mostly the
+// ID tells that these are right; not so if the name was forgotten, or hidden under another key.
+func checkName(ctx context.Context, run runner, id dibs.ID) error {
+	found, err := loadRefs(ctx, run, []dibs.Ref{{Kind: dibs.KindName, ID: id}}, false)
+	if err == nil && len(found) == 0 {
+		err = damaged("name %s", id)
+	}
+	return err
+}
+
+// eventColumns are the columns of an event, with those from the row of its name. The last one is the last of the table:
+// so SQLite looks at the whole row, and finds damaged lengths.
+const (
+	eventColumns = `e.kind, e.at, coalesce(n.id, e.id), coalesce(n.namespace, e.namespace), e.rev, e.body, n.canonical, e.name, e.prev, e.namespace`
+	eventsFrom   = `SELECT e.seq AS seq, ` + eventColumns + ` FROM dibs_events e LEFT JOIN dibs_names n ON n.n = e.name`
+)
 
 var (
 	selectEvents = newStatement(eventsFrom + ` WHERE e.seq > ? ORDER BY e.seq LIMIT ?`)
 	// The chain from the name's row, or from the event before the cursor. It follows no more
 	// links than the page has room for, so the cost of a page does not grow with the history.
-	// Events from before there was a row come last.
+	// Events from before there was a row come last. A link that leads nowhere is an event without columns.
 	selectHistory = newStatement(`SELECT * FROM (
 		WITH RECURSIVE chain(seq, n) AS (
 			SELECT CASE ?2 WHEN 0 THEN last_event ELSE (SELECT prev FROM dibs_events WHERE seq = ?2 AND name = dibs_names.n) END, 1
 				FROM dibs_names WHERE id = ?1
 			UNION ALL
 			SELECT e.prev, chain.n + 1 FROM chain JOIN dibs_events e ON e.seq = chain.seq WHERE e.prev IS NOT NULL AND chain.n < ?3
-		) ` + eventsFrom + ` WHERE e.seq IN (SELECT seq FROM chain)
+		) SELECT chain.seq AS seq, ` + eventColumns + `
+			FROM chain LEFT JOIN dibs_events e ON e.seq = chain.seq LEFT JOIN dibs_names n ON n.n = e.name WHERE chain.seq IS NOT NULL
 		UNION ALL ` + eventsFrom + ` WHERE e.id = ?1 AND (?2 = 0 OR e.seq < ?2))
 		ORDER BY seq DESC LIMIT ?3`)
 	selectLastSeq = newStatement(`SELECT max(coalesce((SELECT max(seq) FROM dibs_events), 0), coalesce((SELECT seq FROM dibs_ends), 0))`)
@@ -99,11 +121,18 @@ func (q *queries) Events(ctx context.Context, query dibs.EventQuery) (found []di
 		if !query.Name.IsZero() {
 			st, args = selectHistory, []any{query.Name[:], after, int64(query.Limit)}
 		}
+		previous := after
 		err = run.query(ctx, st, args, func(row []driver.Value) error {
-			e, err := scanEvent(row)
-			if err == nil && e.ID != query.Name && !query.Name.IsZero() {
+			e, err := scanEvent(ctx, run, row)
+			seq := asInt(row[0])
+			switch {
+			case err != nil:
+			case query.Name.IsZero() && seq <= previous:
+				err = damaged("the order of dibs_events")
+			case !query.Name.IsZero() && (e.ID != query.Name || previous > 0 && seq >= previous):
 				err = damaged("the history of name %s", query.Name)
 			}
+			previous = seq
 			found = append(found, e)
 			return err
 		})

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/internal/record"
+	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
 var _ record.Fencer = (*Store)(nil)
@@ -33,12 +33,7 @@ func fenceScripts() (raise, drop string) {
 	return creates.String(), drops.String()
 }
 
-var (
-	putFence = newStatement(`INSERT INTO dibs_documents (kind, id, rev, label, data) VALUES (?, ?, 1, ?, ?)
-		ON CONFLICT (kind, id) DO UPDATE SET rev = rev + 1, data = excluded.data`)
-	removeFence = newStatement(`DELETE FROM dibs_documents WHERE kind = ? AND id = ?`)
-	readFence   = newStatement(`SELECT data FROM dibs_documents WHERE kind = ? AND id = ?`)
-)
+var removeFence = newStatement(`DELETE FROM dibs_documents WHERE kind = ? AND id = ?`)
 
 // Fence makes every later Commit fail. It takes the write lock, so no other transaction that
 // writes is in progress.
@@ -48,7 +43,18 @@ func (s *Store) Fence(ctx context.Context, place string) error {
 			return err
 		}
 		fence := record.NewFence(place)
-		if err := conn.exec(ctx, putFence, string(fence.Kind), fence.ID[:], fence.Label, fence.Data); err != nil {
+		before, err := loadRefs(ctx, conn, []dibs.Ref{fence.Ref()}, false)
+		if err != nil {
+			return err
+		}
+		if len(before) > 0 {
+			fence.Rev = before[0].Revision() + 1
+		}
+		data, err := sqlrow.NewRow(fence)
+		if err != nil {
+			return err
+		}
+		if err := putRows(ctx, conn, documents.upsert, []row{{Row: data, columns: documents.Columns, id: fence.ID, sum: documents.sum(data)}}); err != nil {
 			return err
 		}
 		return conn.script(ctx, raiseFence)
@@ -112,12 +118,13 @@ func asMoved(ctx context.Context, run runner, err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code() != sqlite3.SQLITE_CONSTRAINT_TRIGGER {
 		return err
 	}
-	var place []byte
-	if err := run.query(ctx, readFence, []any{string(record.FenceRef.Kind), record.FenceRef.ID[:]}, func(row []driver.Value) error {
-		place = append(place, asBytes(row[0])...)
-		return nil
-	}); err != nil {
+	fence, err := loadRefs(ctx, run, []dibs.Ref{record.FenceRef}, false)
+	if err != nil {
 		return err
+	}
+	var place []byte
+	for _, r := range fence {
+		place = r.(*dibs.Document).Data
 	}
 	return record.Moved(string(place))
 }

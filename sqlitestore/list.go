@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/record"
 	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
@@ -15,8 +16,15 @@ import (
 func (q *queries) List(ctx context.Context, query dibs.ListQuery) (list []dibs.Record, err error) {
 	if query.DueBefore != 0 {
 		args := []any{int64(query.DueBefore), query.Namespace, int64(query.Limit)}
-		return collect(ctx, q, selectEnding, args, func(row []driver.Value) (dibs.Record, error) { return names.scan(row) })
+		return collect(ctx, q, selectEnding, args, func(row []driver.Value) (dibs.Record, error) {
+			r, err := names.scan(row)
+			if n, ok := r.(*dibs.NameRecord); err == nil && ok && (n.State != dibs.Held || n.Due >= query.DueBefore || !record.IsSelected(query, n)) {
+				err = damaged("the index of held names")
+			}
+			return r, err
+		})
 	}
+	last := query.After
 	err = q.read(ctx, func(run runner) error {
 		fewHeld, err := heldAreFew(ctx, run, query)
 		if err != nil {
@@ -28,8 +36,15 @@ func (q *queries) List(ctx context.Context, query dibs.ListQuery) (list []dibs.R
 			}
 			text, args := part.sql(fewHeld)
 			err := run.query(ctx, cachedStatement(text), args, func(row []driver.Value) error {
-				record, err := tableOf(query.Kind).scan(row)
-				list = append(list, record)
+				r, err := tableOf(query.Kind).scan(row)
+				if err == nil {
+					at := record.Position(r)
+					if !record.IsSelected(query, r) || last != nil && record.ComparePositions(at, *last) <= 0 {
+						err = damaged("the order of %ss", query.Kind)
+					}
+					last = &at
+				}
+				list = append(list, r)
 				return err
 			})
 			if err != nil {

@@ -49,7 +49,8 @@ var selectDue = newStatement(`
 // Due returns refs of records that are due, earliest first.
 func (q *queries) Due(ctx context.Context, limit int) ([]dibs.Ref, error) {
 	return collect(ctx, q, selectDue, []any{int64(q.instant()), int64(limit)}, func(row []driver.Value) (dibs.Ref, error) {
-		return sqlrow.DueRef(asText(row[0]), asText(row[1]), dibs.ID(asBytes(row[2]))), nil
+		id, err := asID(row[2])
+		return sqlrow.DueRef(asText(row[0]), asText(row[1]), id), err
 	})
 }
 

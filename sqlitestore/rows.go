@@ -91,13 +91,47 @@ func (t *table) scan(values []driver.Value) (dibs.Record, error) {
 		}
 	}
 	record, err := row.Record()
-	if sum, ok := values[len(t.Columns)].(int64); ok && sum != t.sum(row) {
+	if sum := values[len(t.Columns)]; sum != nil && sum != t.sum(row) || sum == nil && !t.mayHave(values) {
 		if err != nil {
 			return nil, damaged("a row of %s", t.Name)
 		}
 		return record, damaged("%s %s", record.Ref().Kind, record.Ref().ID)
 	}
 	return record, err
+}
+
+// mayHave reports whether a row without a sum, from before there were any, has a value in each column that the column
+// can have. A damaged page may lead to rows of another table.
+func (t *table) mayHave(values []driver.Value) bool {
+	row := t.New()
+	for i := range t.Columns {
+		column := &t.Columns[i]
+		isNull := values[i] == nil
+		_, isText := values[i].(string)
+		number, isNumber := values[i].(int64)
+		bytes, isBytes := values[i].([]byte)
+		may := false
+		switch column.At(row).(type) {
+		case *string:
+			may = isText || isNull && column.OrNull
+		case *int64:
+			may = isNumber || isNull && column.OrNull
+		case *uint64:
+			may = isNumber
+		case *int:
+			may = isNumber || isNull
+		case *bool:
+			may = isNumber && number>>1 == 0
+		case *dibs.ID:
+			may = isBytes && len(bytes) == len(dibs.ID{}) || isNull
+		case *[]byte:
+			may = isBytes || isNull
+		}
+		if !may {
+			return false
+		}
+	}
+	return true
 }
 
 func intOrNull(i int64) any {
@@ -120,4 +154,23 @@ func asInt(v driver.Value) int64 {
 func asBytes(v driver.Value) []byte {
 	b, _ := v.([]byte)
 	return b
+}
+
+// asVersion reads ID and revision of a row. A damaged revision must not look as if there were no row: its name would be
+// given away.
+func asVersion(id, rev driver.Value) (dibs.ID, uint64, error) {
+	of, err := asID(id)
+	if n := asInt(rev); err != nil || n >= 1 {
+		return of, uint64(n), err
+	}
+	return of, 0, damaged("the revision of record %s", of)
+}
+
+// asID reads the ID of a row. Its length is not known: the file may be damaged.
+func asID(v driver.Value) (id dibs.ID, err error) {
+	data := asBytes(v)
+	if len(data) != len(id) {
+		return id, damaged("an ID of %d bytes", len(data))
+	}
+	return dibs.ID(data), nil
 }

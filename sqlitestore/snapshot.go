@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -192,7 +193,10 @@ func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Eve
 					return damaged("the order of dibs_events")
 				}
 				seq = number
-				e, err := scanEvent(row)
+				e, err := scanEvent(ctx, v.conn, row)
+				if err != nil && !errors.Is(err, ErrDamaged) && causeOf(err) != dibs.CauseDamaged {
+					return err
+				}
 				page = append(page, newScanned(e, err, "event %d", number))
 				return nil
 			})
@@ -243,18 +247,18 @@ func (s *Store) StartAfter(ctx context.Context, end dibs.Cursor) (dibs.Cursor, e
 	return end, unavailable(conn.exec(ctx, keepEnds, int64(0), seq+1)) // an empty store has no other ends
 }
 
-var selectStart = newStatement(`SELECT CAST(data AS TEXT) FROM dibs_documents WHERE kind = ? AND id = ?`)
-
 // checkStart refuses a number from before the feed of another store was put into this one.
 func checkStart(ctx context.Context, run runner, seq int64) error {
 	if seq == 0 {
 		return nil
 	}
-	return run.query(ctx, selectStart, []any{string(snapshot.KindStart), snapshot.StartRef.ID[:]}, func(row []driver.Value) error {
-		start, err := parseCursor(dibs.Cursor(asText(row[0])))
-		if err == nil && seq <= start {
-			err = snapshot.ErrFormerCursor(cursorOf(seq))
-		}
+	found, err := loadRefs(ctx, run, []dibs.Ref{snapshot.StartRef}, false)
+	if err != nil || len(found) == 0 {
 		return err
-	})
+	}
+	start, err := parseCursor(dibs.Cursor(found[0].(*dibs.Document).Data))
+	if err == nil && seq <= start {
+		err = snapshot.ErrFormerCursor(cursorOf(seq))
+	}
+	return err
 }

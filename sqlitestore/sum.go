@@ -84,38 +84,52 @@ func (t *table) sum(row sqlrow.Row) int64 {
 }
 
 // The seal of an event is the first field of its body, with a checksum: no damage to a length can
-// hide it.
+// hide it. A part seal is not about the namespace and the previous event, as all were in earlier versions.
 const (
-	bodySeal = protowire.Number(23)
-	sealSize = 6 // two bytes of tag, four of checksum
+	bodyPartSeal = protowire.Number(23)
+	bodySeal     = protowire.Number(24)
+	sealSize     = 6 // two bytes of tag, four of checksum
 )
 
+// unknown stands for the number of the previous event, where that is not known.
+const unknown = -1
+
 // seal fills in the seal at the beginning of a body.
-func seal(body []byte, e *dibs.Event, seq int64) {
-	b := protowire.AppendTag(body[:0], bodySeal, protowire.Fixed32Type)
-	protowire.AppendFixed32(b, sumOfEvent(body[sealSize:], e, seq))
+func seal(body []byte, e *dibs.Event, seq, prev int64) {
+	field := bodySeal
+	if prev == unknown {
+		field = bodyPartSeal
+	}
+	b := protowire.AppendTag(body[:0], field, protowire.Fixed32Type)
+	protowire.AppendFixed32(b, sumOfEvent(body[sealSize:], e, seq, prev))
 }
 
 // unseal checks the seal of a body, and returns the rest, also if the seal is broken. Events from before there were seals have
 // none.
-func unseal(body []byte, e *dibs.Event, seq int64) ([]byte, error) {
+func unseal(body []byte, e *dibs.Event, seq, prev int64) ([]byte, error) {
 	field, kind, tag := protowire.ConsumeTag(body)
-	if tag < 0 || field != bodySeal || kind != protowire.Fixed32Type {
+	if tag < 0 || field != bodySeal && field != bodyPartSeal || kind != protowire.Fixed32Type {
 		return body, nil
+	}
+	if field == bodyPartSeal {
+		prev = unknown
 	}
 	sum, n := protowire.ConsumeFixed32(body[tag:])
 	if n < 0 {
 		return nil, damagedEvent(e, seq)
 	}
-	if body = body[tag+n:]; sum != sumOfEvent(body, e, seq) {
+	if body = body[tag+n:]; sum != sumOfEvent(body, e, seq, prev) {
 		return body, damagedEvent(e, seq)
 	}
 	return body, nil
 }
 
-// sumOfEvent is about what the event's own row has, and the id of its name.
-func sumOfEvent(body []byte, e *dibs.Event, seq int64) uint32 {
+// sumOfEvent is about what the event's own row has, and the id and the namespace of its name.
+func sumOfEvent(body []byte, e *dibs.Event, seq, prev int64) uint32 {
 	c := startOfSum.number(uint64(seq)).number(uint64(e.At)).number(e.Rev)
+	if prev != unknown {
+		c = addText(c.number(uint64(prev)), e.Namespace)
+	}
 	return addText(addText(addText(c, e.ID[:]), string(e.Kind)), body).end()
 }
 

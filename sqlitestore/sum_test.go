@@ -1,10 +1,13 @@
 package sqlitestore
 
 import (
+	"database/sql/driver"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/calldibs/dibs"
+	"github.com/calldibs/dibs/internal/snapshot"
 	"github.com/calldibs/dibs/internal/sqlrow"
 )
 
@@ -91,25 +94,86 @@ func BenchmarkSum(b *testing.B) {
 func TestSeals(t *testing.T) {
 	t.Parallel()
 	e := eventOf(dibs.EventReserved, heldName("a"))
-	body := encodeBody(&e, true, 7)
-	for name, change := range map[string]func(e *dibs.Event, seq *int64, body []byte){
-		"kind": func(e *dibs.Event, _ *int64, _ []byte) { e.Kind = dibs.EventExtended },
-		"time": func(e *dibs.Event, _ *int64, _ []byte) { e.At++ },
-		"rev":  func(e *dibs.Event, _ *int64, _ []byte) { e.Rev++ },
-		"name": func(e *dibs.Event, _ *int64, _ []byte) { e.ID[15]++ },
-		"seq":  func(_ *dibs.Event, seq *int64, _ []byte) { *seq++ },
-		"body": func(_ *dibs.Event, _ *int64, body []byte) { body[len(body)-1]++ },
+	body := encodeBody(&e, true, 7, 3)
+	for name, change := range map[string]func(e *dibs.Event, seq, prev *int64, body []byte){
+		"kind":      func(e *dibs.Event, _, _ *int64, _ []byte) { e.Kind = dibs.EventExtended },
+		"time":      func(e *dibs.Event, _, _ *int64, _ []byte) { e.At++ },
+		"rev":       func(e *dibs.Event, _, _ *int64, _ []byte) { e.Rev++ },
+		"name":      func(e *dibs.Event, _, _ *int64, _ []byte) { e.ID[15]++ },
+		"namespace": func(e *dibs.Event, _, _ *int64, _ []byte) { e.Namespace += "s" },
+		"seq":       func(_ *dibs.Event, seq, _ *int64, _ []byte) { *seq++ },
+		"prev":      func(_ *dibs.Event, _, prev *int64, _ []byte) { *prev = 0 },
+		"body":      func(_ *dibs.Event, _, _ *int64, body []byte) { body[len(body)-1]++ },
 	} {
-		other, seq, damaged := e, int64(7), append([]byte{}, body...)
-		change(&other, &seq, damaged)
-		if _, err := unseal(damaged, &other, seq); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: got %v", name, err)
+		for _, known := range []int64{3, unknown} {
+			other, seq, prev, damaged := e, int64(7), int64(3), encodeBody(&e, true, 7, known)
+			change(&other, &seq, &prev, damaged)
+			_, err := unseal(damaged, &other, seq, prev)
+			if partly := known == unknown && (name == "namespace" || name == "prev"); errors.Is(err, ErrDamaged) == partly {
+				t.Errorf("%s, with the previous event %d: got %v", name, known, err)
+			}
 		}
 	}
-	if _, err := unseal(body, &e, 7); err != nil {
+	if _, err := unseal(body, &e, 7, 3); err != nil {
 		t.Error(err)
 	}
-	if rest, err := unseal(body[sealSize:], &e, 7); err != nil || len(rest) != len(body)-sealSize {
+	if rest, err := unseal(body[sealSize:], &e, 7, 3); err != nil || len(rest) != len(body)-sealSize {
 		t.Errorf("an event without a seal: %v", err)
+	}
+}
+
+// TestDamagedNamesOfEvents damages what the row of a name lends to its events: neither feed nor history
+// nor a snapshot has it.
+func TestDamagedNamesOfEvents(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{"canonical = 'b'", "namespace = 'other'", "canonical = 'b', sum = sum + 1"} {
+		path := filepath.Join(t.TempDir(), "names.db")
+		s := openTest(t, path, Config{})
+		n := heldName("a")
+		mustCommit(t, s, dibs.Group{Writes: insertGroup(n).Writes, Events: []dibs.Event{eventOf(dibs.EventReserved, n)}})
+		if err := runSQL(t, path, "UPDATE dibs_names SET "+damage); err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range []dibs.EventQuery{{Limit: 10}, {Name: n.ID, Limit: 10}} {
+			if events, err := s.Events(t.Context(), query); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: got %v, %v", damage, events, err)
+			}
+		}
+		view, err := s.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range view.Events(t.Context(), "") {
+			if _, ok := errors.AsType[*snapshot.DamageError](err); !ok {
+				t.Errorf("%s: the snapshot has %v, %v", damage, e, err)
+			}
+		}
+		if err := view.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDamagedIDs damages IDs, which are no part of what has a sum when they are read alone: the sweeper and a
+// commit name the damage, and do not panic.
+func TestDamagedIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"x''", "x'00'", "zeroblob(17)"} {
+		path := filepath.Join(t.TempDir(), "names.db")
+		s := openTest(t, path, Config{})
+		n := heldName("a")
+		n.Due = testNow
+		mustCommit(t, s, insertGroup(n))
+		if err := runSQL(t, path, "PRAGMA ignore_check_constraints = ON; UPDATE dibs_names SET id = "+id); err != nil {
+			t.Fatal(err)
+		}
+		if refs, err := s.Due(t.Context(), 10); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: due are %v, %v", id, refs, err)
+		}
+	}
+	for _, v := range []driver.Value{nil, "text of 16 bytes", []byte{1}, make([]byte, 17)} {
+		if id, err := asID(v); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%v is %v, %v", v, id, err)
+		}
 	}
 }
