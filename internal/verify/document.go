@@ -60,6 +60,7 @@ func (c *checker) decode(d *dibs.Document, content any) bool {
 
 func (c *checker) namespaceRecord(d *dibs.Document) {
 	var content struct {
+		Epoch uint64 `json:"epoch"` // the highest of purged names
 		Rules string `json:"rules"`
 		Next  string `json:"next"`
 	}
@@ -69,6 +70,7 @@ func (c *checker) namespaceRecord(d *dibs.Document) {
 	if c.decode(d, &content) {
 		c.checkRules(d, content.Rules, content.Next)
 	}
+	c.lacksEvents = c.lacksEvents || content.Epoch > 0
 }
 
 // index says which names an index entry lists.

@@ -58,9 +58,9 @@ func (e *comparedEntity) replay(version uint64, kind dibs.EventKind) {
 	e.version = version
 	switch kind {
 	case dibs.EventArchived:
-		e.archived = true
+		e.archived, e.deleted = true, false // a deleted entity cannot be archived: it had got a name
 	case dibs.EventRestored:
-		e.archived = false
+		e.archived, e.deleted = false, false
 	case dibs.EventDeleted:
 		e.archived, e.deleted = false, true
 	case dibs.EventConfirmed, dibs.EventClaimed, dibs.EventImported, dibs.EventRevived, dibs.EventTransferred:
@@ -79,7 +79,7 @@ func (e *comparedEntity) end(c *checker) {
 		c.find(replayedOne, f.differs(yesNo(e.row.archived), yesNo(e.archived)))
 	}
 	// It may have got a name after its deletion, which was forgotten with the name's events.
-	isUnclear := e.deleted && e.row.rev > e.version && c.hasForgotten
+	isUnclear := e.deleted && e.row.rev > e.version && c.lacksEvents
 	if e.deleted != e.row.deleted && !isUnclear {
 		f.Problem = "the record and the events disagree on whether the entity was deleted"
 		c.find(replayedOne, f.differs(yesNo(e.row.deleted), yesNo(e.deleted)))

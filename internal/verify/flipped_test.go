@@ -56,7 +56,9 @@ func TestFlippedBytes(t *testing.T) {
 				{"two names, their events and an entity", tableLeaf, []string{"Marked_One", "Marked_Two", `slug":"` + dibs.NameID("slug", "confirmed").String()}, 5, []string{
 					"damaged username:marked_one", "damaged username:marked_one", "damaged username:marked_two", "damaged username:marked_two", "damaged user/carl",
 				}},
-				{"the name of a row", tableLeaf, []string{"sluggiven-up"}, 1, []string{"damaged row ", "file the file", "file the file"}},
+				{"the name of a row, which its events have from there", tableLeaf, []string{"sluggiven-up"}, 1, []string{
+					"damaged row ", "damaged event ", "damaged event ", "file the file", "file the file",
+				}},
 				{"an index", indexLeaf, []string{"slugpassed-on"}, 1, []string{"file the file", "file the file"}},
 			} {
 				file := bytes.Clone(sound)

@@ -236,6 +236,27 @@ func TestSound(t *testing.T) {
 	}
 }
 
+// TestSoundAfterPurges checks that nothing is to find when tombstones are gone, with the events that said that
+// something was forgotten.
+func TestSoundAfterPurges(t *testing.T) {
+	t.Parallel()
+	store, clock := lived(t)
+	registry := open(t, store)
+	isForgotten := func(e dibs.Event) bool { return e.Kind == dibs.EventForgotten }
+	for days := 0; slices.ContainsFunc(read(t, store).events, isForgotten); days += 10 {
+		if days > 400 {
+			t.Fatal("no tombstone is ever purged")
+		}
+		clock.Advance(10 * 24 * time.Hour)
+		if _, err := registry.Sweep(t.Context(), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, _ := findings(t, read(t, store), verify.Options{}); len(list) > 0 {
+		t.Error(strings.Join(list, "\n"))
+	}
+}
+
 // TestDamages plants each damage into a store, and checks that it is found and named, and nothing
 // else is.
 func TestDamages(t *testing.T) {

@@ -152,7 +152,7 @@ type checker struct {
 	seen    int    // in this phase
 	counted bool   // the engine's counts are known
 
-	hasForgotten bool // names, with their events
+	lacksEvents bool // names were forgotten, or purged since then, with their events
 }
 
 // defaultSlack is how much clocks may differ.
@@ -280,7 +280,7 @@ func (c *checker) about(record dibs.Record, problem string) Finding {
 func (c *checker) event(e *dibs.Event) {
 	c.report.Events++
 	c.order++
-	c.hasForgotten = c.hasForgotten || e.Kind == dibs.EventForgotten
+	c.lacksEvents = c.lacksEvents || e.Kind == dibs.EventForgotten
 	switch {
 	case e.ID.IsZero() && isAboutEntity(e.Kind):
 	case e.ID.IsZero(): // the engine has the event's name in the row
