@@ -76,7 +76,8 @@ func (v *view) begin(ctx context.Context) error {
 		}
 		var pending pgtype.FlatArray[uuid]
 		err := pipeline(ctx, v.conn, call{text: beginSnapshot},
-			call{text: sql.named("begin snapshot"), scan: scanInto((*int64)(&v.now), &v.head, &pending)})
+			call{text: sql.named("begin snapshot"), scan: scanInto((*int64)(&v.now), &v.head, &pending)},
+			call{text: "SET LOCAL lock_timeout = 0"}) // from now on it delays no commit, and can wait for a vacuum
 		if err != nil {
 			return err
 		}
