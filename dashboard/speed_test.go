@@ -110,7 +110,7 @@ func TestManyNames(t *testing.T) {
 	}
 	s := serve(t, dir, "127.0.0.1:0", "--store", store, "--sweep-every", "0s")
 	p := open(t, s.url, "#/names?state=active")
-	const rows, first = "document.querySelectorAll('main tbody tr').length === 50", "document.querySelector('main tbody tr').innerText"
+	const rows, first = "document.querySelectorAll('main tbody tr').length === 50", "document.querySelector('main tbody tr td:nth-child(2)').innerText"
 	p.holds(rows)
 	begin := eval[string](p, first)
 	p.click("Next")

@@ -464,6 +464,7 @@ def _part(text: str) -> str:
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 _ALONE = re.compile(r"^1 of 1 refused, none was done; number 1: ")  # says nothing to whom asked for one
 _TRY_AGAIN = ("UNAVAILABLE", "OUTCOME_UNKNOWN", "TOO_MANY_REQUESTS")
+_SAYS_NOTHING = ("INTERNAL", "UNAUTHORIZED", "FORBIDDEN", "UNAVAILABLE", "TOO_MANY_REQUESTS")  # about what an earlier attempt has done
 
 
 def _is_readable(sock: socket.socket) -> bool:
@@ -537,7 +538,7 @@ class _Http:
                 time.sleep(wait)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
-            if maybe and error.code in _TRY_AGAIN and error.code != "OUTCOME_UNKNOWN":
+            if maybe and error.code in _SAYS_NOTHING:
                 raise DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {error.detail}") from error
             if error.code == "UNAVAILABLE" and not error.status:
                 raise DibsError("UNAVAILABLE", f"nothing happened: {error.detail}") from error.__cause__
@@ -578,10 +579,12 @@ class _Http:
             body = json.loads(text)
         except ValueError:
             body = None
+        if status < 300 and (headers.get("Content-Type") or "").lower().startswith("application/problem+json"):
+            body = None  # a proxy has changed the status of an error
         if isinstance(body, dict) and (status < 300 or (status in answers and "outcome" in body)):
             return None, body, 0
         after = float(headers.get("Retry-After") or 0) if (headers.get("Retry-After") or "0").isdigit() else 0.0
-        if isinstance(body, dict) and "code" in body and "detail" in body:
+        if isinstance(body, dict) and isinstance(body.get("code"), str) and isinstance(body.get("detail"), str):
             body["detail"] = _ALONE.sub("", body["detail"])
             if body["code"] == "INTERNAL" and not reads:
                 unknown = DibsError("OUTCOME_UNKNOWN", f"the call may have been done: {body['detail']}", status)
@@ -873,7 +876,7 @@ class Dibs:
         try:
             connection.request("GET", f"{self._http.base}/v1/events?{query}", headers=self._http.headers("text/event-stream"))
             response = connection.getresponse()
-            if response.status != 200:
+            if response.status != 200 or not (response.headers.get("Content-Type") or "").lower().startswith("text/event-stream"):
                 error, _, _ = self._http._judge(response.status, response.headers, response.read(), reads=True, answers=())
                 raise error or DibsError("INTERNAL", "the answer is no stream of events: check the URL", response.status)
             message_id, data = "", []  # type: str, List[str]

@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 import select
+import socket
 import subprocess
 import sys
 import tempfile
@@ -504,6 +505,35 @@ class BadDays(Case):
         self.assertGreater(len(asked), 2)
         self.refused("INTERNAL", client.stats)
 
+    def test_sent_once_and_then_not_let_in(self):
+        client, asked = Dibs(server.url, timeout=2), []
+
+        def lost_and_then_refused(*_):
+            asked.append(1)
+            if len(asked) == 1:
+                raise ConnectionResetError("lost")
+            return 401, {}, b'{"code": "UNAUTHORIZED", "detail": "the key was revoked", "status": 401}'
+
+        client._http._attempt = lost_and_then_refused
+        self.refused("OUTCOME_UNKNOWN", lambda: client.reserve("slug", fresh()))
+        self.refused("UNAUTHORIZED", lambda: client.reserve("slug", fresh()))
+
+    def test_a_problem_of_another_server(self):
+        client = Dibs(server.url)
+        client._http._attempt = lambda *_: (400, {}, b'{"code": 7, "detail": {"message": "no"}}')
+        self.assertIn("not one of a registry", self.refused("INTERNAL", client.stats).detail)
+
+    def test_an_answer_that_is_no_result_leaves_a_change_unknown(self):
+        problem = b'{"code": "NAME_TAKEN", "detail": "slug:ann is taken", "status": 409, "outcome": "taken"}'
+        proxies = ((200, "application/problem+json; charset=utf-8", problem), (200, "text/html", b"hello"), (500, "text/html", b"sorry"))
+        for status, media, text in proxies:
+            with self.subTest(status=status, media=media):
+                client = Dibs(server.url, timeout=0.3)
+                client._http._attempt = lambda *_: (status, {"Content-Type": media}, text)
+                self.refused("OUTCOME_UNKNOWN", lambda: client.claim("slug", fresh(), Entity("user", "1")))
+                self.refused("INTERNAL", lambda: client.resolve("slug", fresh()))
+                self.refused("INTERNAL", client.stats)
+
     def test_a_token_of_none_is_none(self):
         client, sent = Dibs(server.url), []
         attempt = client._http._attempt
@@ -565,6 +595,32 @@ class Watching(Case):
 
     def test_wrong_cursor(self):
         self.refused("INVALID_CURSOR", lambda: next(dibs.watch(after="nowhere")))
+
+    def test_what_is_no_stream(self):
+        answers = (("text/html", b"id: 7\n\nplease sign in"), ("application/problem+json", b'{"code": "FORBIDDEN", "detail": "no", "status": 403}'), ("application/json", b"{}"))
+        for media, text in answers:
+            with self.subTest(media=media):
+                lines = [b"HTTP/1.1 200 OK", b"Connection: close", b"Content-Type: " + media.encode(), b"Content-Length: %d" % len(text), b"", text]
+                url = self.answering(b"\r\n".join(lines))
+                stop = threading.Event()
+                threading.Timer(20, stop.set).start()
+                self.refused("INTERNAL", lambda: next(Dibs(url).watch(stop=stop), None))
+                stop.set()
+
+    def answering(self, answer):
+        """The URL of a server that answers once."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+            listener.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     def test_latest(self):
         namespace = fresh("later").replace("-", "")

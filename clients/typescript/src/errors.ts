@@ -64,6 +64,6 @@ export function temporary(error: unknown): boolean {
 
 /** An error for what the client itself finds out. */
 export function failure(code: "UNAVAILABLE" | "OUTCOME_UNKNOWN" | "INTERNAL", detail: string, cause?: unknown, status = 0): DibsError {
-  const title = code === "INTERNAL" ? "Unexpected answer" : code === "UNAVAILABLE" ? "Unavailable" : "Outcome unknown";
+  const title = { INTERNAL: "Unexpected answer", UNAVAILABLE: "Unavailable", OUTCOME_UNKNOWN: "Outcome unknown" }[code];
   return new DibsError({ code, detail, title, status, type: "urn:dibs:problem:client" }, { cause });
 }

@@ -30,6 +30,9 @@ export interface Call extends CallOptions {
   answers?: number[];
 }
 
+/** Answers of a server, or of a proxy, that say nothing about what an earlier attempt has done. */
+const saysNothing = /^(INTERNAL|UNAUTHORIZED|FORBIDDEN|UNAVAILABLE|TOO_MANY_REQUESTS)$/;
+
 const firstPause = 50;
 const longestPause = 2000;
 
@@ -60,7 +63,7 @@ export class Http {
       const wait = Math.max(pause * (0.5 + Math.random()), attempt.afterMs);
       if (repeat && wait < timeoutMs && (await sleep(wait, signal))) continue;
       const { error } = attempt;
-      if (attempt.retry && unsure && error.code !== "OUTCOME_UNKNOWN") throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${error.detail}`, error);
+      if (unsure && saysNothing.test(error.code)) throw failure("OUTCOME_UNKNOWN", `the call may have been done: ${error.detail}`, error);
       throw attempt.retry && !error.status ? failure("UNAVAILABLE", `nothing happened: ${error.detail}`, error.cause) : error;
     }
   }
@@ -118,7 +121,8 @@ interface Failed {
 
 function read<T>(call: Call, response: Response, text: string, reads: boolean): { answer: T } | Failed {
   const { status } = response;
-  const body = parse(text);
+  const isProblem = response.headers.get("content-type")?.startsWith("application/problem+json");
+  const body = response.ok && isProblem ? undefined : parse(text); // a proxy has changed the status of an error
   if (body && (response.ok || (call.answers?.includes(status) && "outcome" in body))) return { answer: body as T };
   const afterMs = 1000 * (Number(response.headers.get("retry-after")) || 0);
   const decided = problemIn(body);
@@ -135,7 +139,7 @@ function read<T>(call: Call, response: Response, text: string, reads: boolean): 
 /** The problem of a registry in the body of an answer, or nothing: other servers answer errors in JSON, too. */
 export function problemIn(body: object | undefined): DibsError | undefined {
   const problem = body as AnyProblem | undefined;
-  return problem?.code && problem.detail ? new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") }) : undefined;
+  return problem?.code && typeof problem.detail === "string" ? new DibsError({ ...problem, detail: problem.detail.replace(/^1 of 1 .*?; number 1: /, "") }) : undefined;
 }
 
 /** What is wrong with an answer of a proxy, or of another server. */

@@ -27,7 +27,7 @@ test("the types are those of the API", () => {
 
 test("the package is small, and what is not used is left out", () => {
   const whole = bundle(`export * from "./index.js"`);
-  assert.ok(gzipSync(whole).length < 5_000 && whole.length < 11_200, `${whole.length} bytes, ${gzipSync(whole).length} compressed`);
+  assert.ok(gzipSync(whole).length < 5_000 && whole.length < 11_300, `${whole.length} bytes, ${gzipSync(whole).length} compressed`);
   assert.ok(bundle(`import { newToken } from "./index.js"; console.log(newToken())`).length < 500);
 });
 

@@ -159,6 +159,39 @@ test("an internal error leaves a change unknown", async () => {
   assert.equal(await codeOf(dibs.stats()), "INTERNAL");
 });
 
+test("a call that was sent once stays unknown when its repeat is not let in", async () => {
+  const refused = { code: "UNAUTHORIZED", detail: "the key was revoked", title: "Unauthorized", status: 401, type: "urn:dibs:problem:unauthorized" };
+  let calls = 0;
+  const dibs = new Dibs({
+    url: real.url, timeoutMs: 2000,
+    fetch: async () => {
+      if (!calls++) throw new TypeError("fetch failed", { cause: new Error("read ECONNRESET") });
+      return new Response(JSON.stringify(refused), { status: 401, headers: { "content-type": "application/problem+json" } });
+    },
+  });
+  await assert.rejects(dibs.reserve({ namespace: "slug", value: "a" }), (error) => error instanceof DibsError && error.code === "OUTCOME_UNKNOWN");
+  await assert.rejects(dibs.reserve({ namespace: "slug", value: "a" }), (error) => error instanceof DibsError && error.code === "UNAUTHORIZED");
+});
+
+test("a problem of another server", async () => {
+  const { fetch } = answering(400, { code: 7, detail: { message: "no" } });
+  await assert.rejects(new Dibs({ url: "http://names.invalid", fetch }).stats(), /not one of a registry/);
+});
+
+test("an answer that is no result leaves a change unknown, and is not taken for one", async () => {
+  const problem = { code: "NAME_TAKEN", detail: "slug:ann is taken", status: 409, outcome: "taken", names: [], items: [] };
+  const proxies: [number, unknown, string][] = [[200, problem, "application/problem+json; charset=utf-8"], [200, "hello", "text/html"], [500, "sorry", "text/html"]];
+  for (const [status, body, type] of proxies) {
+    const { sent, fetch } = answering(status, body, { "content-type": type });
+    const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 300, fetch });
+    const codeOf = (call: Promise<unknown>) => call.then((answer) => JSON.stringify(answer), (error: unknown) => (error as DibsError).code);
+    assert.equal(await codeOf(dibs.claim({ namespace: "slug", value: "ann", entity: { type: "user", id: "1" } })), "OUTCOME_UNKNOWN");
+    assert.equal(await codeOf(dibs.resolve("slug", "ann")), "INTERNAL");
+    assert.equal(await codeOf(dibs.stats()), "INTERNAL");
+    assert.equal(sent.length, 3);
+  }
+});
+
 test("a pause longer than the timeout is not begun", async () => {
   const { sent, fetch } = answering(429, { code: "TOO_MANY_REQUESTS", detail: "slow down", status: 429 }, { "retry-after": "3600" });
   const begun = Date.now();
