@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +46,7 @@ func (e *apiError) exit() int {
 		return ExitNotFound
 	case http.StatusServiceUnavailable:
 		return ExitUnavailable
-	case http.StatusInternalServerError:
+	case http.StatusInternalServerError, http.StatusOK:
 		return ExitUnexpected
 	default:
 		return ExitRefused
@@ -115,6 +117,8 @@ func call[T any](ctx context.Context, a *api, method, path string, body any) (in
 		}
 		content = bytes.NewReader(data)
 	}
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path, content)
 	if err != nil {
 		return into, err
@@ -130,15 +134,21 @@ func call[T any](ctx context.Context, a *api, method, path string, body any) (in
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err
 		}
+		if connected.Load() && method != http.MethodGet {
+			unknown := dibs.OutcomeUnknown(err)
+			unknown.Message = "it may have happened: look at what is there before you run it again" // there are no tokens here
+			return into, unknown
+		}
 		return into, dibs.Unavailable(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode/100 == 2 {
+	media, isGood := res.Header.Get("Content-Type"), res.StatusCode/100 == 2
+	if isGood && strings.HasPrefix(media, "application/json") {
 		return into, json.NewDecoder(res.Body).Decode(&into)
 	}
 	failed := &apiError{*wire.NewProblem(res.StatusCode, "UNEXPECTED",
 		fmt.Sprintf("the server answered %d, not as Dibs does: check the URL and any proxy in between", res.StatusCode))}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") {
+	if !isGood && strings.HasPrefix(media, "application/problem+json") { // of a good status a proxy has changed it
 		err = json.NewDecoder(res.Body).Decode(&failed.problem)
 	}
 	return into, errors.Join(err, failed)

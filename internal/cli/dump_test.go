@@ -174,6 +174,15 @@ func TestLostRowsOverwriteNoDatabase(t *testing.T) {
 			t.Errorf("%s was overwritten", database)
 		}
 	}
+	config, routes := s.path("routes.toml"), fmt.Sprintf("[[routes]]\nname = \"acme\"\nscopes = [\"acme.*\"]\nstore = \"sqlite:%s\"\n", s.path("acme.db"))
+	if err := os.WriteFile(config, []byte(routes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.do("c.db", "claim", "acme.slug", "ann", "--entity", "user/1", "--config", config)
+	s.refused("c.db", cli.ExitUsage, "--lost would overwrite", append(source, "--config", config, "--lost", s.path("acme.db"))...)
+	if out := s.do("c.db", "get", "acme.slug", "ann", "--config", config); !strings.Contains(out, "user/1") {
+		t.Errorf("the store of a route was overwritten: %s", out)
+	}
 }
 
 // What is compared with nothing is not well.

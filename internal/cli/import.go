@@ -98,6 +98,11 @@ func (i *importing) run(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, store := range t.routes {
+		if err := i.keeps(store); err != nil {
+			return nil, errors.Join(err, t.end(false))
+		}
+	}
 	if target.Config == "" {
 		i.tellRules(t)
 	}
@@ -444,7 +449,8 @@ func (i *importing) advice() (lines []string) {
 type importTarget struct {
 	registry *dibs.Registry
 	scratch  func() (*dibsimport.Scratch, error)
-	publish  func() // if the store is a new file, which no other process sees before that; else nil
+	routes   []string // the addresses of stores besides the first
+	publish  func()   // if the store is a new file, which no other process sees before that; else nil
 }
 
 // end closes the target. A new file is published, or removed.
@@ -469,6 +475,9 @@ func openImportTarget(ctx context.Context, s *session, target Target) (*importTa
 		return nil, err
 	}
 	t.registry = registry.As(operator)
+	for _, r := range cfg.Routes {
+		t.routes = append(t.routes, r.Store)
+	}
 	t.scratch = func() (*dibsimport.Scratch, error) { return dibsimport.ScratchOf(store, cfg.Dibs()) }
 	return t, nil
 }

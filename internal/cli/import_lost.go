@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/calldibs/dibs/dibsimport"
+	"github.com/calldibs/dibs/internal/durable"
 )
 
 // lostFile writes rows that were not imported, with the columns that they had and the problem, so
@@ -80,5 +81,13 @@ func (f *lostFile) close(columns []string) (err error) {
 		f.rows.Flush()
 		err = f.rows.Error()
 	}
-	return errors.Join(err, f.file.Close())
+	return errors.Join(err, f.sync(), f.file.Close())
+}
+
+// sync writes the file to the disk: names that were lost are nowhere else once the source is gone.
+func (f *lostFile) sync() error {
+	if info, err := f.file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err // a pipe or a terminal has no disk
+	}
+	return errors.Join(f.file.Sync(), durable.Folder(filepath.Dir(f.path)))
 }

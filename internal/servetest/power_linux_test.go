@@ -1,6 +1,7 @@
 package servetest_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,6 +47,15 @@ func TestPowerFailsAfterACommand(t *testing.T) {
 		if err := disk.LosePower(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	writeFile(t, dir, "late.csv", "username,id\nann,3\n")
+	add[1] = "late.csv"
+	finish(t, dir, append(add, "sqlite:"+here("source.db"), "--on-conflict", "skip", "--lost", there("lost.csv"))...)
+	if err := disk.LosePower(); err != nil {
+		t.Fatal(err)
+	}
+	if lost, err := os.ReadFile(there("lost.csv")); !strings.Contains(string(lost), "ann,3,") {
+		t.Errorf("lost.csv has lost a row: %q, %v", lost, err)
 	}
 	for _, file := range []string{"imported.db", "backup.db", "loaded.db", "loaded-again.db", "imported-again.db", "copied.db"} {
 		names := run("export", "-", "--store", "sqlite:"+there(file))
