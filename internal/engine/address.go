@@ -90,7 +90,10 @@ var errSpecial = errors.New("user and password in the store's address must not c
 // Its errors show no part of the address, which may be a part of a password.
 func checkPostgres(address string) error {
 	base, query, _ := strings.Cut(address, "?")
-	user, password, _ := splitLogin(base)
+	user, password, rest := splitLogin(base)
+	if hasOddPort(rest) {
+		return errors.New("the port in the store's address is not a number: behind a user and a password comes @ and the host")
+	}
 	if _, err := url.PathUnescape(user + password); err != nil || strings.ContainsAny(user+password, "/@# ") {
 		return errSpecial
 	}
@@ -163,6 +166,9 @@ func Redacted(address string) string {
 			return scheme + "://…" // the ? may be a part of a password
 		}
 		user, _, rest := splitLogin(base)
+		if hasOddPort(rest) {
+			return scheme + "://…"
+		}
 		if user != "" {
 			user += "@"
 		}
@@ -200,6 +206,19 @@ func splitLogin(base string) (user, password, rest string) {
 	}
 	user, password, _ = strings.Cut(rest[:at], ":")
 	return user, password, rest[at+1:]
+}
+
+// hasOddPort reports whether a host in the rest of an address has a port that is not a number: it may be the password
+// of a login without a host.
+func hasOddPort(rest string) bool {
+	hosts, _, _ := strings.Cut(rest, "/")
+	for host := range strings.SplitSeq(hosts, ",") {
+		host = host[strings.LastIndexByte(host, ']')+1:] // an IPv6 address has colons of its own
+		if _, port, _ := strings.Cut(host, ":"); strings.Trim(port, "0123456789") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutPassword masks the password in an error about an address. Other errors, such as those of

@@ -183,6 +183,9 @@ func TestPasswordsStaySecret(t *testing.T) {
 		"postgres://u:hunter2@x@h/n",
 		"postgres://u:x?hunter2@h:port/n",
 		"postgres:u:hunter2@h/n",
+		"postgres://u:hunter2",
+		"postgres://u:hunter2/n",
+		"etcd://u:hunter2/n",
 		"etcd://u:hunter2@127.0.0.1:1/n?timeout=100ms",
 		"etcd://u:hunter2@x@h/n",
 		"etcd://u:x?hunter2@h/n",
@@ -217,6 +220,8 @@ func TestRedacted(t *testing.T) {
 		"postgres://u:p@q?r@h/n":      "postgres://u@q?…",
 		"etcd://u:p@h1,h2:1/n?x=y":    "etcd://u@h1,h2:1/n?x=y",
 		"etcd://u:p?q@h/n":            "etcd://…",
+		"postgres://u:password/n":     "postgres://…",
+		"postgres://[::1]:5432,h:1/n": "postgres://[::1]:5432,h:1/n",
 		"anything:else":               "(not a store's address)",
 
 		"postgres://u@h/n?sslmode=disable&dibs_schema=reg2":       "postgres://u@h/n?sslmode=disable&dibs_schema=reg2",

@@ -39,6 +39,9 @@ func mysqlConfig(source string) (*mysql.Config, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the database is not well-formed") // the error of url.Parse has the password
 	}
+	if u.Opaque != "" { // it would be a database on this machine
+		return nil, fmt.Errorf("%s: must be followed by //, as in mysql://user@host/database", u.Scheme)
+	}
 	if strings.Contains(u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@") {
 		return nil, errors.New("a /, ? or # before the @ of the URL must be a part of the password: write it as %2F, %3F or %23, and another @ as %40")
 	}

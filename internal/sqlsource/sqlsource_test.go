@@ -91,6 +91,7 @@ func TestBadURL(t *testing.T) {
 		"oracle://x":                    "postgres://…, mysql://… or sqlite:file",
 		"mysql://a:secret@h/db?speed=1": `unknown parameter "speed"`,
 		"mysql://a:secret\x7f@h/db":     "not well-formed",
+		"mysql:a:secret@h/db":           "must be followed by //",
 		"mysql://a:1?secret@h/db":       "write it as %2F, %3F or %23",
 		"mysql://a:1/secret@h/db":       "write it as %2F, %3F or %23",
 		"mysql://a:1#secret@h/db":       "write it as %2F, %3F or %23",
