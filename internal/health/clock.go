@@ -11,7 +11,8 @@ import (
 // setting of a clock changes.
 type clockWatch struct {
 	mu       sync.Mutex
-	from, to time.Time // between which the clock was read last; zero: never
+	ended    time.Time // the last reading; zero: never
+	from, to time.Time // between which the clock was as it said
 	said     dibs.Instant
 }
 
@@ -21,21 +22,35 @@ const mostDrift = time.Second
 
 // jump returns by how much a clock that was read between two moments has jumped since it was
 // read before; zero if it has not.
-func (c *clockWatch) jump(from, to time.Time, now dibs.Instant) time.Duration {
+func (c *clockWatch) jump(from, to time.Time, now dibs.Instant) (by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	began, ended, said := c.from, c.to, c.said // the reading before
-	if ended.After(to) {
-		return 0 // another call was faster
+	if from.Before(c.ended) {
+		return 0 // another call was faster: it may have read the clock before this one, or after it
+	}
+	isFirst := c.ended.IsZero()
+	c.ended = to
+	passed := now.Sub(c.said)
+	earliest, latest := c.from.Add(passed), c.to.Add(passed) // when a clock that has not jumped is as it says now
+	switch isAhead, isBehind := earliest.Sub(to) > mostDrift, from.Sub(latest) > mostDrift; {
+	case isFirst:
+	case isAhead || isBehind:
+		by = latest.Sub(to)
+	case to.Sub(from) > mostDrift:
+		// A slow answer says less than those before it. What they said counts on, or a jump that follows would be
+		// lost in the time that it took.
+		within := func(t time.Time) time.Time {
+			switch {
+			case t.Before(from):
+				return from
+			case t.After(to):
+				return to
+			}
+			return t
+		}
+		from, to = within(earliest), within(latest)
 	}
 	c.from, c.to, c.said = from, to, now
-	by := now.Sub(said) - to.Sub(ended)
-	// Both readings may be older than their answers, which came late: then the clock seems to be ahead if
-	// the first one was, and behind if this one was.
-	isAhead, isBehind := by > mostDrift+ended.Sub(began), -by > mostDrift+to.Sub(from)
-	if ended.IsZero() || !isAhead && !isBehind {
-		return 0
-	}
 	return by
 }
 

@@ -37,3 +37,47 @@ func TestJumpsOfClocks(t *testing.T) {
 		}
 	}
 }
+
+// Readings one after the other, in the order of their answers.
+func TestJumpsOfClocksAndSlowAnswers(t *testing.T) {
+	t.Parallel()
+	type reading struct {
+		from, to, said time.Duration // after the start
+		want           time.Duration
+	}
+	for name, readings := range map[string][]reading{
+		"ahead after a slow answer": {
+			{0, 0, 0, 0}, {1 * time.Second, 61 * time.Second, 61 * time.Second, 0}, {62 * time.Second, 62 * time.Second, 92 * time.Second, 30 * time.Second},
+		},
+		"back after a slow answer": {
+			{0, 0, 0, 0}, {1 * time.Second, 61 * time.Second, 1 * time.Second, 0}, {62 * time.Second, 62 * time.Second, 32 * time.Second, -30 * time.Second},
+		},
+		"steady after slow answers": {
+			{0, 0, 0, 0},
+			{1 * time.Second, 61 * time.Second, 2 * time.Second, 0},
+			{62 * time.Second, 99 * time.Second, 98 * time.Second, 0},
+			{100 * time.Second, 100 * time.Second, 100 * time.Second, 0},
+		},
+		"it drifts all the time": {
+			{0, 0, 0, 0},
+			{time.Hour, time.Hour, time.Hour + 900*time.Millisecond, 0},
+			{2 * time.Hour, 2*time.Hour + time.Second, 2*time.Hour + 1800*time.Millisecond, 0},
+			{3 * time.Hour, 3 * time.Hour, 3*time.Hour + 2700*time.Millisecond, 0},
+		},
+		"a slow answer from before a jump": {
+			{0, 0, 0, 0},
+			{6 * time.Second, 7 * time.Second, time.Hour + 6*time.Second, time.Hour - time.Second},
+			{1 * time.Second, 10 * time.Second, 1 * time.Second, 0},
+			{11 * time.Second, 11 * time.Second, time.Hour + 11*time.Second, 0},
+		},
+	} {
+		var watch clockWatch
+		start := time.Now()
+		const noon = dibs.Instant(1_800_000_000_000)
+		for i, r := range readings {
+			if by := watch.jump(start.Add(r.from), start.Add(r.to), noon.Add(r.said)); by != r.want {
+				t.Errorf("%s: reading %d is a jump by %v, want %v", name, i+1, by, r.want)
+			}
+		}
+	}
+}
