@@ -119,6 +119,19 @@ func (s *Shares) Acquire(ctx context.Context, caller string) (release func(), a 
 	}, Admitted
 }
 
+// Waiting returns the number of waiting requests of a caller.
+func (s *Shares) Waiting(caller string) int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if own := s.callers[caller]; own != nil {
+		return own.Waiting()
+	}
+	return 0
+}
+
 // leave drops a share without users: requests in flight bound the memory.
 func (s *Shares) leave(caller string, own *share) {
 	s.mu.Lock()

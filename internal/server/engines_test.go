@@ -71,6 +71,13 @@ func (f *failing) Load(ctx context.Context, refs []dibs.Ref) (dibs.LoadResult, e
 	return f.Store.Load(ctx, refs)
 }
 
+func (f *failing) Events(ctx context.Context, query dibs.EventQuery) ([]dibs.Event, error) {
+	if f.mode.Load() == outOfReach {
+		return nil, dibs.Unavailable(context.DeadlineExceeded)
+	}
+	return f.Store.Events(ctx, query)
+}
+
 func (f *failing) List(ctx context.Context, query dibs.ListQuery) ([]dibs.Record, error) {
 	if f.mode.Load() == listsNothing {
 		return nil, errStrange

@@ -138,7 +138,7 @@ func (f *fuzzing) check(t testing.TB, request *fuzzedRequest, answer *fuzzedAnsw
 		if len(answer.body) > maxProblem && !strings.Contains(answer.body, `"report":`) {
 			return fmt.Sprintf("the answer has %d bytes", len(answer.body))
 		}
-		if spent > mostAllocated {
+		if spent > mostAllocated && f.isCostly(request) {
 			return fmt.Sprintf("%d MiB were allocated", spent>>20)
 		}
 	}
@@ -156,6 +156,17 @@ func (f *fuzzing) isSlow(request *fuzzedRequest) bool {
 	for range 3 {
 		answer, err := f.client.send(request)
 		if err == nil && answer.took <= mostTime {
+			return false
+		}
+	}
+	return true
+}
+
+// isCostly reports whether a request allocates much repeatedly: once may be the other goroutines of the process.
+func (f *fuzzing) isCostly(request *fuzzedRequest) bool {
+	for range 3 {
+		before := allocated()
+		if _, err := f.client.send(request); err == nil && allocated()-before <= mostAllocated {
 			return false
 		}
 	}

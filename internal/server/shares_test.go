@@ -50,12 +50,7 @@ func TestShareOfRequests(t *testing.T) {
 			eventually(t, "two are in flight", func() bool { return r.metric("dibs_requests_in_flight") == 2 })
 		}
 	}
-	eventually(t, "and two wait", func() bool {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // do not wait
-		_, entry := r.server.limits.gateByCredentials.Acquire(ctx, "Bearer token-1")
-		return entry == limit.QueueFull
-	})
+	eventually(t, "and two wait", func() bool { return r.server.limits.gateByCredentials.Waiting("Bearer token-1") == 2 })
 	res, text := r.send(http.MethodGet, "/v1/names/slug/a", as("token-1", ""), "")
 	r.wantOverShare(res, text)
 	// Another token of the same caller.

@@ -160,6 +160,21 @@ func TestStreamHeartbeat(t *testing.T) {
 	}
 }
 
+// A stream ends when the store is out of reach, and its client begins another. It does not ask a store again and again that
+// refuses at once.
+func TestStreamEndsWithoutItsStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, inMemory, nil)
+	r.server.heartbeat = time.Hour
+	s := openStream(r, "/v1/events", "")
+	r.reserve("slug", "a")
+	s.next()
+	r.store.mode.Store(outOfReach)
+	if fields, err := s.message(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream goes on: %v, %v", fields, err)
+	}
+}
+
 // A stream ends when the server drains.
 func TestStreamEndsOnDrain(t *testing.T) {
 	t.Parallel()

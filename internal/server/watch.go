@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -165,7 +164,7 @@ func (s *Server) nextEvents(ctx context.Context, registry *dibs.Registry, query 
 		return dibs.EventPage{Next: query.After, More: true}, ctx.Err()
 	}
 	page, err := registry.AwaitEvents(wait, query)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if err != nil && wait.Err() != nil && ctx.Err() == nil { // a store that did not answer in time may fail at once, with the same error
 		return dibs.EventPage{Next: cmp.Or(page.Next, query.After)}, nil // do not scan the same events again
 	}
 	return page, err
