@@ -308,7 +308,7 @@ func (r reading) is(other reading) bool {
 // isBefore reports whether a reading is right, and older than another one: its owner may be older, too.
 func (r reading) isBefore(other reading) bool {
 	n := len(r.history)
-	return n <= len(other.history) && slices.Equal(r.history, other.history[:n]) && (r.state == r.last || r.state == "")
+	return n <= len(other.history) && slices.Equal(r.history, other.history[:n]) && r.state == r.last
 }
 
 // lacks reports whether a reading has a part of another one, and nothing else.

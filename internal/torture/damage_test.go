@@ -17,6 +17,7 @@ func TestReadings(t *testing.T) {
 		"nothing yet":        {reading{}, false, true, true},
 		"another owner":      {reading{name: "active of user/2", state: "of user/2", history: sound.history, last: "active"}, false, false, false},
 		"another history":    {reading{name: sound.name, state: "active", history: []string{"claimed", "given up"}, last: "active"}, false, false, false},
+		"a lost name":        {reading{history: []string{"claimed"}, last: "held"}, false, false, true},
 		"a gap":              {reading{name: sound.name, state: "active", history: []string{"revived"}, last: "active"}, false, false, true},
 		"state of the past":  {reading{name: "free", state: "free", history: sound.history, last: "active"}, false, false, false},
 		"more than happened": {reading{name: sound.name, state: "active", history: []string{"claimed", "revived", "x"}, last: "active"}, false, false, false},

@@ -120,13 +120,20 @@ func newFakeClock(t *run) (*fakeClock, []string, error) {
 	}
 	t.harness.Cleanup(func() { os.RemoveAll(folder) })
 	c := &fakeClock{t, filepath.Join(folder, "clock")}
+	// The library calls malloc when it reads the file, and PostgreSQL asks for the time in signal handlers, where that can damage
+	// the memory of a backend. So the library reads it when a second begins, and not whenever it is asked.
 	return c, []string{
-		"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + c.path, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",
-	}, c.set(0)
+		"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + c.path, "FAKETIME_CACHE_DURATION=0", "FAKETIME_DONT_FAKE_MONOTONIC=1", "DONT_FAKE_MONOTONIC=1",
+	}, c.write(0)
 }
 
-// set moves the clock to so much ahead of the machine's.
+// set moves the clock to so much ahead of the machine's, for all backends.
 func (c *fakeClock) set(ahead time.Duration) error {
+	defer time.Sleep(1100 * time.Millisecond) // until each of them reads it
+	return c.write(ahead)
+}
+
+func (c *fakeClock) write(ahead time.Duration) error {
 	next := c.path + ".next"
 	if err := os.WriteFile(next, fmt.Appendf(nil, "%+f\n", ahead.Seconds()), 0o600); err != nil {
 		return err

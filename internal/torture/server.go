@@ -165,7 +165,7 @@ func (s *server) start() error {
 
 // awaitListening waits until the log, from an offset on, says where the server listens.
 func (s *server) awaitListening(offset int64) error {
-	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		log, err := os.ReadFile(s.logPath)
 		if err != nil {
 			return err
@@ -224,7 +224,7 @@ func (t *run) mustRun(s *server) {
 // awaitService waits until the server acknowledges a change.
 func (s *server) awaitService(scope string) error {
 	var err error
-	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if err = s.probe(scope); err == nil {
 			return nil
 		}
