@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -117,6 +118,24 @@ func TestNothingIsFuzzed(t *testing.T) {
 	end()
 	if r, err := (target{".", "FuzzOther"}).fuzz(ended, program, time.Second); err != nil || !r.ok || !r.ended {
 		t.Errorf("a target that was ended before it began: %v, %v", r, err)
+	}
+}
+
+// A target that waits is not fuzzed.
+func TestRan(t *testing.T) {
+	t.Parallel()
+	waits := exec.Command("sleep", "0.2")
+	if err := waits.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ran(waits, time.Hour); got <= 0 || got > time.Second {
+		t.Errorf("a command that waits for an hour ran for %v", got)
+	}
+	if got := ran(waits, time.Nanosecond); got != time.Nanosecond {
+		t.Errorf("a command with several processors ran for %v", got)
+	}
+	if got := ran(exec.Command("sleep"), time.Hour); got != 0 {
+		t.Errorf("a command that was not started ran for %v", got)
 	}
 }
 

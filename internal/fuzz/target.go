@@ -64,7 +64,7 @@ func find(root string) (targets []target, err error) {
 // result is what came of a target.
 type result struct {
 	target
-	took        time.Duration
+	took        time.Duration // on a processor
 	executions  int
 	interesting int // inputs that reached new code
 	findings    int // inputs that fail, and did not before
@@ -108,7 +108,7 @@ func (t target) fuzz(ctx context.Context, program string, length time.Duration) 
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	output, err := command.CombinedOutput()
-	r := result{target: t, took: time.Since(begin), ended: ctx.Err() != nil, output: string(output)}
+	r := result{target: t, took: ran(command, time.Since(begin)), ended: ctx.Err() != nil, output: string(output)}
 	r.ok = err == nil || errors.Is(err, ctx.Err()) || timeWasOver.MatchString(r.output)
 	if strings.Contains(r.output, "no fuzz tests to fuzz") {
 		r.ok = false // it is not compiled on this system, for example
@@ -116,6 +116,15 @@ func (t target) fuzz(ctx context.Context, program string, length time.Duration) 
 	r.executions, r.interesting = progress(r.output)
 	r.findings = strings.Count(r.output, "Failing input written to")
 	return r, nil
+}
+
+// ran returns how much of the time that a command took it had a processor. On a busy machine a target mostly waits, and
+// has not been fuzzed meanwhile.
+func ran(command *exec.Cmd, took time.Duration) time.Duration {
+	if command.ProcessState == nil {
+		return 0 // it did not start
+	}
+	return min(took, command.ProcessState.UserTime()+command.ProcessState.SystemTime())
 }
 
 // timeWasOver matches a failure without a cause: on a busy machine Go now and then takes the end of the time that it was given for one.
