@@ -85,13 +85,24 @@ func (l *life) refused(want error, command dibs.Command) {
 
 func (l *life) refusedBy(reg *dibs.Registry, want error, command dibs.Command) {
 	l.Helper()
+	if err := l.tryRefused(reg, want, command); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// tryRefused is refusedBy for a transaction, which may have lost its race: it returns the error, which [Harness.inTx] knows.
+func (l *life) tryRefused(reg *dibs.Registry, want error, command dibs.Command) error {
 	_, err := reg.Apply(l.Context(), command)
-	if !errors.Is(err, want) {
-		l.Fatalf("%T: %v, want %v", command, err, want)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%T was done, want %v", command, want)
+	case !errors.Is(err, want):
+		return fmt.Errorf("%T: %w, want %v", command, err, want)
 	}
 	l.said.tell(err)
 	_, err = reg.DryRun(l.Context(), command)
 	l.said.tell(err)
+	return nil
 }
 
 // record records an answer.

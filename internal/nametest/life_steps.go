@@ -206,11 +206,15 @@ func (l *life) inTx() {
 	if l.harness.InTx == nil {
 		return
 	}
-	err := l.harness.InTx(l.Context(), l.reg, func(bound *dibs.Registry) error {
-		l.refusedBy(bound, dibs.ErrNameTaken, l.claim(l.kind, l.main, "9"))
-		l.refusedBy(bound, dibs.ErrNameTaken, l.claim(l.kind, l.twin, "9"))
-		l.mustBy(bound, dibs.Rename{Namespace: l.kind, Value: l.other, Entity: l.entity("4")})
-		return nil
+	err := l.harness.inTx(l.Context(), l.reg, func(bound *dibs.Registry) error {
+		for _, value := range []string{l.main, l.twin} {
+			if err := l.tryRefused(bound, dibs.ErrNameTaken, l.claim(l.kind, value, "9")); err != nil {
+				return err
+			}
+		}
+		results, err := bound.Apply(l.Context(), dibs.Rename{Namespace: l.kind, Value: l.other, Entity: l.entity("4")})
+		l.recordAny(results, err)
+		return err
 	})
 	if err != nil {
 		l.Fatal(err)
