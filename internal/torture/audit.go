@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -98,7 +97,7 @@ type stream struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	events []uint64 // their hashes
+	events []string
 }
 
 func (s *stream) run(ctx context.Context, registry *dibs.Registry) {
@@ -115,7 +114,7 @@ func (s *stream) run(ctx context.Context, registry *dibs.Registry) {
 				continue
 			}
 			s.mu.Lock()
-			s.events = append(s.events, hash(e))
+			s.events = append(s.events, identity(e))
 			s.mu.Unlock()
 		}
 	}
@@ -132,7 +131,7 @@ func (a *audit) isOwn(e dibs.Event) bool {
 }
 
 // first returns the first n events, and waits until there are so many.
-func (s *stream) first(n int) []uint64 {
+func (s *stream) first(n int) []string {
 	for deadline := time.Now().Add(mostStarting); ; time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		events := slices.Clone(s.events[:min(n, len(s.events))])
@@ -143,12 +142,10 @@ func (s *stream) first(n int) []uint64 {
 	}
 }
 
-var hashSeed = maphash.MakeSeed()
-
-// hash identifies an event. Its cursor may differ between pages and streams.
-func hash(e dibs.Event) uint64 {
+// identity is all that an event says. Its cursor may differ between pages and streams.
+func identity(e dibs.Event) string {
 	e.Cursor = ""
-	return maphash.String(hashSeed, fmt.Sprintf("%+v", e))
+	return fmt.Sprintf("%+v", e)
 }
 
 // state is what the answer to a change and the event about it have in common.
@@ -161,14 +158,14 @@ func stateOf(state dibs.State, epoch uint64, entity dibs.Entity) string {
 
 // chain is the events of a name, in the order of the feed.
 type chain struct {
-	events      []uint64
+	events      []string
 	states      map[string]int // how many events ended in each
 	first, last dibs.Event
 }
 
 // feed is the events of a round.
 type feed struct {
-	events   []uint64
+	events   []string
 	chains   map[dibs.ID]*chain
 	entities map[string]int // the changes of entities as a whole
 }
@@ -187,8 +184,7 @@ func (a *audit) compare(sum *Audit) []Violation {
 	}
 	for i, s := range a.streams {
 		if streamed := s.first(len(fed.events)); !slices.Equal(streamed, fed.events) {
-			a.wrong("the stream of server %d differs from the feed: it has %d of %d events, and differs from number %d on",
-				i+1, len(streamed), len(fed.events), firstDifference(streamed, fed.events))
+			a.wrong("the stream of server %d differs from the feed: %s", i+1, difference(streamed, fed.events))
 		}
 	}
 	var group errgroup.Group
@@ -210,13 +206,30 @@ func (a *audit) compare(sum *Audit) []Violation {
 	return a.found
 }
 
-func firstDifference(x, y []uint64) int {
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return i + 1
+// difference says where a list of events differs from the one that it should be.
+func difference(got, want []string) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	at := func(events []string) string {
+		if i == len(events) {
+			return "nothing"
+		}
+		return events[i]
+	}
+	text := fmt.Sprintf("event %d is %s, not %s", i+1, at(got), at(want))
+	if i < len(got) {
+		if again := slices.Index(got, got[i]); again < i {
+			text += fmt.Sprintf("; it has the event already as number %d", again+1)
+		}
+		if place := slices.Index(want, got[i]); place < 0 {
+			text += "; no other one is like it"
+		} else if place > i {
+			text += fmt.Sprintf("; it should be number %d", place+1)
 		}
 	}
-	return min(len(x), len(y)) + 1
+	return text
 }
 
 // readFeed reads the feed of the round, and checks that each event of a name begins where the one
@@ -227,7 +240,7 @@ func (a *audit) readFeed() (fed feed, err error) {
 		if !a.isOwn(e) {
 			return
 		}
-		fed.events = append(fed.events, hash(e))
+		fed.events = append(fed.events, identity(e))
 		if e.ID.IsZero() {
 			fed.entities[entityChange(e.Kind, e.Scope, e.Entity, e.Version)]++
 		} else {
@@ -257,7 +270,7 @@ func readEvents(registry *dibs.Registry, after dibs.Cursor, do func(dibs.Event))
 // isInTail reports whether an event is in the feed after what was compared: time goes on, and a command
 // without an answer may still happen.
 func (a *audit) isInTail(wanted dibs.Event) (found bool, err error) {
-	_, err = readEvents(a.reader, a.end, func(e dibs.Event) { found = found || hash(e) == hash(wanted) })
+	_, err = readEvents(a.reader, a.end, func(e dibs.Event) { found = found || identity(e) == identity(wanted) })
 	return found, err
 }
 
@@ -277,7 +290,7 @@ func (a *audit) link(chains map[dibs.ID]*chain, e dibs.Event) {
 			a.wrong("%s: %s begins with %+v, the event before it ended with %+v", e.Key(), e.Kind, e.Before, last.After)
 		}
 	}
-	c.events, c.last = append(c.events, hash(e)), e
+	c.events, c.last = append(c.events, identity(e)), e
 	c.states[stateOf(e.After.State, e.After.Epoch, e.After.Entity)]++
 }
 
@@ -356,7 +369,7 @@ func (a *audit) compareName(namespace, value string, c *chain, later func(dibs.E
 	}
 	for i, e := range history {
 		if i < len(c.events) {
-			if hash(e) != c.events[i] {
+			if identity(e) != c.events[i] {
 				return n, fmt.Errorf("event %d of the history is another one than in the feed: %+v", i+1, e)
 			}
 			continue
@@ -364,7 +377,7 @@ func (a *audit) compareName(namespace, value string, c *chain, later func(dibs.E
 		if fed, err := later(e); err != nil || !fed {
 			return n, errors.Join(err, fmt.Errorf("event %d of the history is not in the feed: %+v", i+1, e))
 		}
-		c.events = append(c.events, hash(e)) // it must stay
+		c.events = append(c.events, identity(e)) // it must stay
 	}
 	if len(history) < len(c.events) {
 		return n, fmt.Errorf("the history has %d events, the feed %d", len(history), len(c.events))

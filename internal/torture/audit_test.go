@@ -119,13 +119,29 @@ func TestServerEndsByItself(t *testing.T) {
 // The feed of a damaged copy may end early, or lack something, and nothing else.
 func TestIsPart(t *testing.T) {
 	t.Parallel()
-	all := []uint64{1, 2, 3, 4}
+	all := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {
-		events []uint64
+		events []string
 		want   bool
-	}{{nil, true}, {all, true}, {[]uint64{1, 3}, true}, {[]uint64{3, 1}, false}, {[]uint64{1, 5}, false}, {[]uint64{1, 1}, false}} {
+	}{{nil, true}, {all, true}, {[]string{"a", "c"}, true}, {[]string{"c", "a"}, false}, {[]string{"a", "e"}, false}, {[]string{"a", "a"}, false}} {
 		if got := isPart(c.events, all); got != c.want {
 			t.Errorf("%v: %v", c.events, got)
+		}
+	}
+}
+
+func TestDifference(t *testing.T) {
+	t.Parallel()
+	want := []string{"a", "b", "c"}
+	for text, got := range map[string][]string{
+		"event 3 is nothing, not c":                                 {"a", "b"},
+		"event 2 is c, not b; it should be number 3":                {"a", "c"},
+		"event 2 is a, not b; it has the event already as number 1": {"a", "a", "b", "c"},
+		"event 2 is d, not b; no other one is like it":              {"a", "d", "c"},
+		"event 4 is d, not nothing; no other one is like it":        {"a", "b", "c", "d"},
+	} {
+		if said := difference(got, want); said != text {
+			t.Errorf("got %q, want %q", said, text)
 		}
 	}
 }

@@ -95,7 +95,7 @@ type examination struct {
 	t         *run
 	reference *server
 	names     []dibs.Event // the last event of each
-	feed      []uint64     // of the round: the hashes of its events
+	feed      []string     // the events of the round
 }
 
 func (t *run) soundCopy() string { return filepath.Join(t.Folder, "sound.db") }
@@ -139,7 +139,7 @@ const mostNames = 40
 // readNames reads the feed, and the names in it.
 func (e *examination) readNames() error {
 	_, err := readEvents(e.reference.patient, e.t.audit.from, func(event dibs.Event) {
-		e.feed = append(e.feed, hash(event))
+		e.feed = append(e.feed, identity(event))
 		if !event.ID.IsZero() {
 			e.names = append(slices.DeleteFunc(e.names, func(known dibs.Event) bool { return known.ID == event.ID }), event)
 			e.names = e.names[max(0, len(e.names)-mostNames):]
@@ -258,8 +258,8 @@ func (e *examination) compareName(s *server, name dibs.Event, may allowance, fou
 
 // compareFeed compares the feed of the round, which also has the events of names that are not compared.
 func (e *examination) compareFeed(s *server, may allowance, found *finding) error {
-	var got []uint64
-	_, err := readEvents(s.registry, e.t.audit.from, func(event dibs.Event) { got = append(got, hash(event)) })
+	var got []string
+	_, err := readEvents(s.registry, e.t.audit.from, func(event dibs.Event) { got = append(got, identity(event)) })
 	isSame := len(got) <= len(e.feed) && slices.Equal(got, e.feed[:len(got)])
 	switch {
 	case may.older && errors.Is(err, dibs.ErrBadCursor): // it ends before the round began
@@ -267,7 +267,7 @@ func (e *examination) compareFeed(s *server, may allowance, found *finding) erro
 	case err != nil && !isDamage(err):
 		return fmt.Errorf("the feed cannot be read: %w", err)
 	case !isSame && (!may.lacking || !isPart(got, e.feed)):
-		return fmt.Errorf("event %d of the feed is another one than in the sound copy, of %d", firstDifference(got, e.feed), len(e.feed))
+		return fmt.Errorf("the feed differs from that of the sound copy: %s", difference(got, e.feed))
 	case err != nil:
 		found.named++
 	case len(got) == len(e.feed):
@@ -282,7 +282,7 @@ func (e *examination) compareFeed(s *server, may allowance, found *finding) erro
 }
 
 // isPart reports whether all events of a feed are in another one, in its order.
-func isPart(events, all []uint64) bool {
+func isPart(events, all []string) bool {
 	for _, event := range events {
 		i := slices.Index(all, event)
 		if i < 0 {

@@ -69,8 +69,8 @@ func (l *link) address() string { return l.listener.Addr().String() }
 // lead makes new connections lead to another address.
 func (l *link) lead(target string) { l.target.Store(&target) }
 
-// disturb makes trouble until the function that it returns is called. What was lost of a
-// connection cannot be sent again, so such connections are cut then.
+// disturb makes trouble until the function that it returns is called. Connections that have lost something are cut
+// then: it cannot be sent again.
 func (l *link) disturb(t trouble) (end func()) {
 	l.trouble.Store(&t)
 	if t.refuse {
@@ -139,9 +139,10 @@ func (l *link) connect(caller net.Conn) {
 	}, func(t *trouble) bool { return t.noRequests })
 }
 
-// pump copies what arrives until a side closes, or too much is lost.
+// pump copies what arrives until a side closes, or too much is lost. Behind a piece that was lost nothing arrives any more: the
+// reader would not notice the gap, if it is a whole message.
 func (l *link) pump(to io.Writer, from io.Reader, caller func(piece []byte) any, lost func(*trouble) bool) {
-	buffer := make([]byte, 32<<10)
+	buffer, hasLost := make([]byte, 32<<10), false
 	for {
 		n, err := from.Read(buffer)
 		t := l.trouble.Load()
@@ -151,7 +152,13 @@ func (l *link) pump(to io.Writer, from io.Reader, caller func(piece []byte) any,
 		if !t.wait() {
 			return
 		}
-		if n > 0 && !lost(t) {
+		switch {
+		case n == 0:
+		case lost(t):
+			hasLost = true
+		case hasLost:
+			return // the trouble is over
+		default:
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
