@@ -203,14 +203,7 @@ func (c *copier) awaitWAL(ctx context.Context, checkpoint *statement) (frames, l
 	}
 }
 
-// The parts of a WAL file, see https://www.sqlite.org/fileformat2.html#walformat.
-const (
-	walHeader   = 32
-	walSaltAt   = 16
-	frameHeader = 24 // begins with the number of the page
-
-	framesAtOnce = 128
-)
+const framesAtOnce = 128
 
 // scanWAL notes the pages of all frames that it has not seen.
 func (c *copier) scanWAL(frames int64) error {

@@ -208,9 +208,15 @@ func (v *view) Events(ctx context.Context, after dibs.Cursor) iter.Seq2[dibs.Eve
 var checkFile = newStatement("PRAGMA integrity_check(1000)")
 
 // CheckFile returns what SQLite finds wrong with the file: pages, and indexes that do not agree with
-// their tables. It reads all of the file.
+// their tables; and commits that are lost in the WAL. It reads all of the file.
 func (v *view) CheckFile(ctx context.Context) (wrong []string, err error) {
 	err = v.read(ctx, func() error {
+		lost := checkWAL(ctx, v.conn)
+		if errors.Is(lost, ErrDamaged) {
+			wrong = append(wrong, lost.Error())
+		} else if lost != nil {
+			return lost
+		}
 		return v.conn.query(ctx, checkFile, nil, func(row []driver.Value) error {
 			if text := asText(row[0]); text != "ok" {
 				wrong = append(wrong, text)

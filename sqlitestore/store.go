@@ -234,7 +234,19 @@ func (s *Store) probe(ctx context.Context, abs string, cfg Config) error {
 		// transaction is rolled back, which needs write access.
 		_, err = inspect(ctx, rw, len(migrations), cfg.Shared)
 	}
-	if err != nil || cfg.Inspect {
+	// A file without its last commits may look like one of another program, or like a new one.
+	lost := checkWAL(ctx, s.guard)
+	if cannotRead(lost) {
+		lost = checkWAL(ctx, rw)
+	}
+	if cfg.Inspect {
+		return err
+	}
+	// The programs that share a file may sync less often, and then a power failure leaves such a WAL.
+	if errors.Is(lost, ErrDamaged) && !cfg.Shared {
+		return lost
+	}
+	if err != nil {
 		return err
 	}
 	// On a connection that can only read, SQLite does not compare the indexes with their tables.

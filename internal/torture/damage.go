@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -168,7 +169,8 @@ func (e *examination) examine(random *rand.Rand) {
 	t.must(err)
 	content, err := os.ReadFile(target)
 	t.must(err)
-	t.must(os.WriteFile(target, damage.do(content, random), 0o600))
+	damaged := damage.do(bytes.Clone(content), random)
+	t.must(os.WriteFile(target, damaged, 0o600))
 	t.damaged.Copies++
 	s, err := t.bystander("damaged", path)
 	defer s.close()
@@ -180,9 +182,34 @@ func (e *examination) examine(random *rand.Rand) {
 		}
 		return
 	}
+	if journal && hidesCommits(content, damaged) {
+		t.damageIsServed(path, fmt.Errorf("%s in the journal: commits behind it are lost, and the copy is served", damage.name))
+		return
+	}
 	if err := e.compare(s, allowance{older: journal, lacking: info.Size() > checkedSize}); err != nil {
 		t.damageIsServed(path, fmt.Errorf("%s in %s: %w", damage.name, filepath.Base(target), err))
 	}
+}
+
+// hidesCommits reports whether a damage hides commits of a journal, and could be told from the end that a crash leaves: two
+// transactions or more are whole behind it. Damaged journals that were cut off cannot be told.
+func hidesCommits(journal, damaged []byte) bool {
+	if len(damaged) < len(journal) {
+		return false
+	}
+	last := len(journal) - 1
+	for last >= 0 && damaged[last] == journal[last] {
+		last--
+	}
+	// https://www.sqlite.org/fileformat2.html#walformat
+	const header, frame = 32, 24 + 2048
+	commits := 0
+	for at := header; last >= 0 && at+frame <= len(journal) && bytes.Equal(journal[at+8:at+16], journal[16:24]); at += frame {
+		if isCommit := binary.BigEndian.Uint32(journal[at+4:]) > 0; isCommit && at > last {
+			commits++
+		}
+	}
+	return commits >= 2
 }
 
 // damageIsServed notes a violation, and keeps the file.
@@ -212,6 +239,11 @@ func (e *examination) compare(s *server, may allowance) error {
 			return err
 		}
 	}
+	if found.older == 0 {
+		if err := e.stealNames(s); err != nil {
+			return err
+		}
+	}
 	switch {
 	case found.named > 0:
 		e.t.damaged.Named++
@@ -221,6 +253,28 @@ func (e *examination) compare(s *server, may allowance) error {
 		e.t.damaged.Lacking++
 	default:
 		e.t.damaged.Unharmed++
+	}
+	return nil
+}
+
+// stealNames claims names that have an owner: whatever is damaged, no other entity may get them.
+func (e *examination) stealNames(s *server) error {
+	for _, name := range e.names {
+		n, err := patiently(func(ctx context.Context) (dibs.Name, error) {
+			return e.reference.registry.Get(ctx, dibs.Lookup{Namespace: name.Namespace, Value: name.Value})
+		})
+		if err != nil && !errors.Is(err, dibs.ErrNotFound) {
+			return fmt.Errorf("the sound copy is not served: %w", err)
+		}
+		if n.State != dibs.Active && n.State != dibs.Alias {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), mostStarting)
+		_, err = s.registry.Claim(ctx, dibs.Claim{Namespace: name.Namespace, Value: name.Value, Entity: dibs.Entity{Type: "user", ID: "thief"}})
+		cancel()
+		if err == nil {
+			return fmt.Errorf("%s of %s is given to another entity", name.Key(), n.Entity)
+		}
 	}
 	return nil
 }

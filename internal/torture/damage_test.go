@@ -2,7 +2,10 @@
 
 package torture
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // What a damaged copy says is right, older, or lacks something; anything else is noticed.
 func TestReadings(t *testing.T) {
@@ -25,5 +28,32 @@ func TestReadings(t *testing.T) {
 		if is, before, lacks := c.got.is(sound), c.got.isBefore(sound), c.got.lacks(sound); is != c.is || before != c.before || lacks != c.lacks {
 			t.Errorf("%s: is %v, before %v, lacks %v", what, is, before, lacks)
 		}
+	}
+}
+
+func TestHiddenCommits(t *testing.T) {
+	t.Parallel()
+	const frame = 24 + 2048
+	journal := make([]byte, 32+8*frame)
+	copy(journal[16:], "saltsalt")
+	for i := range 6 { // the last two are from before it started over
+		at := 32 + i*frame
+		copy(journal[at+8:], "saltsalt")
+		journal[at+7] = byte(i % 2) // the second one of each two ends a transaction
+	}
+	for name, c := range map[string]struct {
+		at   int
+		want bool
+	}{
+		"header": {3, true}, "first transaction": {32 + frame + 100, true}, "second": {32 + 2*frame, true}, "end of the second": {32 + 3*frame, false}, "third": {32 + 5*frame, false}, "former": {32 + 6*frame, false},
+	} {
+		damaged := bytes.Clone(journal)
+		damaged[c.at] ^= 1
+		if hidesCommits(journal, damaged) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+	if hidesCommits(journal, journal) || hidesCommits(journal, journal[:100]) {
+		t.Error("a sound journal, or one that was cut off, hides commits")
 	}
 }
