@@ -275,10 +275,26 @@ func (s *shop) wantOwned(account, username string) {
 	}
 }
 
+// namesOf returns the names of a username, by namespace.
+func namesOf(username string) map[string]string {
+	return map[string]string{"email": username + "@example.com", "username": username, "tenant": username + " inc"}
+}
+
+// taken reports whether all names of a username have an owner.
+func (s *shop) taken(username string) bool {
+	for namespace, value := range namesOf(username) {
+		name, err := s.names.Get(s.Context(), dibs.Lookup{Namespace: namespace, Value: value})
+		if err != nil || name.State != dibs.Active {
+			return false
+		}
+	}
+	return true
+}
+
 // free reports whether all names of a username are free.
 func (s *shop) free(username string) bool {
 	s.Helper()
-	for namespace, value := range map[string]string{"email": username + "@example.com", "username": username, "tenant": username + " inc"} {
+	for namespace, value := range namesOf(username) {
 		found, err := s.names.Check(s.Context(), dibs.CheckRequest{Namespace: namespace, Values: []string{value}})
 		if err != nil {
 			s.Fatal(err)

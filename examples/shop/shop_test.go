@@ -223,10 +223,7 @@ func TestCrashAfterThePayment(t *testing.T) {
 		<-confirming
 		s.kill()
 		s.start("0")
-		s.until("the registry has confirmed the names", func() bool {
-			name, err := s.names.Get(t.Context(), dibs.Lookup{Namespace: "username", Value: "ann"})
-			return err == nil && name.State == dibs.Active
-		})
+		s.until("the registry has confirmed the names", func() bool { return s.taken("ann") })
 		s.proxy.spoil(nil)
 		s.wantOwned(s.want(s.signUp("ann", "ann"), http.StatusOK).account, "ann")
 	})

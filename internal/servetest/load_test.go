@@ -254,8 +254,11 @@ func probe(t *testing.T, url string) (stop func() []time.Duration) {
 	return stop
 }
 
-// percentile returns a percentile of sorted durations.
+// percentile returns a percentile of sorted durations; zero if there are none.
 func percentile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
 }
 
