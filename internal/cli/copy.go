@@ -198,7 +198,7 @@ func (c *copying) tell(step copier.Step, done int) {
 	rate := thousands(int(float64(done) / max(time.Since(p.began).Seconds(), 0.001)))
 	switch {
 	case p.bar != nil:
-		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s, %s/s", step, thousands(done), rate))
+		p.bar.show(fmt.Sprintf("%s: %s, %s/s", step, thousands(done), rate))
 	case time.Since(p.shown) < progressEvery:
 	case c.session.json:
 		p.shown = time.Now()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -71,4 +72,11 @@ func AnyHasFlag() func(flag string) bool {
 	return func(flag string) bool {
 		return flag == "help" || slices.ContainsFunc(verbs, func(verb string) bool { return HasFlag(verb, flag) })
 	}
+}
+
+// ShowBar shows the bar of a command on a terminal.
+func ShowBar(terminal *os.File) (show func(text string), end func()) {
+	s := &session{Process: Process{Stderr: terminal}}
+	b := s.newBar("importing")
+	return b.show, b.end
 }

@@ -3,12 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"time"
 
 	pretty "github.com/jedib0t/go-pretty/v6/progress"
-	"github.com/mattn/go-isatty"
 
 	"github.com/calldibs/dibs/dibsimport"
 )
@@ -36,8 +34,7 @@ type progress struct {
 	began   time.Time
 	shown   time.Time
 
-	bar     pretty.Writer // nil unless stderr is a terminal
-	tracker *pretty.Tracker
+	bar *bar // nil unless stderr is a terminal
 }
 
 // progressEvery is how often a line or an event is written.
@@ -46,33 +43,64 @@ const progressEvery = 2 * time.Second
 func (p *progress) begin(s *session, what string, size *measuredFile) {
 	p.end()
 	*p = progress{session: s, what: what, size: size, began: time.Now(), shown: time.Now()}
-	if p.bar, p.tracker = s.newBar(what); p.bar != nil && size != nil {
-		p.tracker.UpdateTotal(size.size)
+	if p.bar = s.newBar(what); p.bar != nil && size != nil {
+		p.bar.tracker.UpdateTotal(size.size)
 	}
+}
+
+// bar is a line on a terminal that shows how far something is. The text is at its end, where a narrow terminal
+// cuts it.
+type bar struct {
+	lines    pretty.Writer
+	tracker  *pretty.Tracker
+	terminal io.Writer
+	width    int
 }
 
 // newBar shows a bar on a terminal. It returns nil if stderr is none.
-func (s *session) newBar(what string) (pretty.Writer, *pretty.Tracker) {
-	if file, ok := s.Stderr.(*os.File); !ok || s.json || !isatty.IsTerminal(file.Fd()) {
-		return nil, nil
+func (s *session) newBar(what string) *bar {
+	if s.json || !isTerminal(s.Stderr) {
+		return nil
 	}
-	bar := pretty.NewWriter()
-	bar.SetOutputWriter(s.Stderr)
-	bar.SetAutoStop(false)
-	bar.SetTrackerLength(24)
-	bar.SetUpdateFrequency(100 * time.Millisecond)
-	bar.Style().Visibility = pretty.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
-	tracker := &pretty.Tracker{Message: what}
-	bar.AppendTracker(tracker)
-	go bar.Render()
-	return bar, tracker
+	b := &bar{lines: pretty.NewWriter(), tracker: &pretty.Tracker{Message: what}, terminal: s.Stderr}
+	b.fit()
+	b.lines.SetOutputWriter(b)
+	b.lines.SetAutoStop(false)
+	b.lines.SetTrackerPosition(pretty.PositionLeft)
+	b.lines.SetTrackerLength(16)
+	b.lines.SetUpdateFrequency(100 * time.Millisecond)
+	b.lines.Style().Visibility = pretty.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
+	options := &b.lines.Style().Options
+	options.Separator, options.DoneString, options.TimeInProgressPrecision = " ", "... done!", time.Second
+	b.lines.AppendTracker(b.tracker)
+	go b.lines.Render()
+	return b
 }
 
-// endBar stops a bar, and waits until the terminal is free.
-func endBar(bar pretty.Writer, tracker *pretty.Tracker) {
-	tracker.MarkAsDone()
-	bar.Stop()
-	for bar.IsRenderInProgress() {
+// fit cuts lines to the width of the terminal. One that went on in the next row would stay: the library moves the
+// cursor up by one row only.
+func (b *bar) fit() {
+	if width := widthOf(b.terminal) - 1; width > 0 && width != b.width {
+		b.width = width
+		b.lines.SetTerminalWidth(width)
+	}
+}
+
+// Write shows lines of the library. A terminal may get another size meanwhile; the library reads the width on this
+// goroutine only.
+func (b *bar) Write(lines []byte) (int, error) {
+	defer b.fit()
+	return b.terminal.Write(lines)
+}
+
+// show shows a text beside the bar.
+func (b *bar) show(text string) { b.tracker.UpdateMessage(text) }
+
+// end stops a bar, and waits until the terminal is free.
+func (b *bar) end() {
+	b.tracker.MarkAsDone()
+	b.lines.Stop()
+	for b.lines.IsRenderInProgress() {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -85,12 +113,12 @@ func (p *progress) show(done int, of string, detail any) {
 	if p.bar != nil {
 		switch {
 		case p.size != nil:
-			p.tracker.SetValue(min(p.size.read.Load(), p.size.size-1))
+			p.bar.tracker.SetValue(min(p.size.read.Load(), p.size.size-1))
 		case p.total > 0:
-			p.tracker.UpdateTotal(int64(p.total))
-			p.tracker.SetValue(int64(min(done, p.total-1)))
+			p.bar.tracker.UpdateTotal(int64(p.total))
+			p.bar.tracker.SetValue(int64(min(done, p.total-1)))
 		}
-		p.tracker.UpdateMessage(fmt.Sprintf("%s: %s %s, %s/s", p.what, thousands(done), of, rate))
+		p.bar.show(fmt.Sprintf("%s: %s %s, %s/s", p.what, thousands(done), of, rate))
 		return
 	}
 	if time.Since(p.shown) < progressEvery {
@@ -124,7 +152,7 @@ func (p *progress) left(done int) string {
 
 func (p *progress) end() {
 	if p.bar != nil {
-		endBar(p.bar, p.tracker)
+		p.bar.end()
 		p.bar = nil
 	}
 }

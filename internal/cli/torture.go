@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	pretty "github.com/jedib0t/go-pretty/v6/progress"
 	"github.com/spf13/cobra"
 
 	"github.com/calldibs/dibs/internal/torture"
@@ -23,11 +23,13 @@ func (s *session) torture() *cobra.Command {
 		if err := s.tortured(&cfg, args, faults); err != nil {
 			return nil, err
 		}
-		progress := tortureProgress{session: s}
-		progress.bar, progress.tracker = s.newBar("torture")
+		progress := tortureProgress{session: s, bar: s.newBar("torture")}
 		cfg.Progress = progress.tell
 		report, err := torture.Run(ctx, cfg)
 		progress.end()
+		if errors.Is(err, torture.ErrTooShort) {
+			return nil, usage("%w", err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +39,7 @@ func (s *session) torture() *cobra.Command {
 		return &answer{report, func(p *printer) { p.tortureReport(report) }}, err
 	})
 	flags := cmd.Flags()
-	flags.DurationVar(&cfg.For, "for", 30*time.Second, "how `long`; 0 means until it is interrupted")
+	flags.DurationVar(&cfg.For, "for", 30*time.Second, "how `long`; 0 means until it is interrupted, as does --histories or --each without it")
 	flags.IntVar(&cfg.Histories, "histories", 0, "end after so `many` histories")
 	flags.IntVar(&cfg.Each, "each", 0, "end once each fault has happened so `often`")
 	flags.IntVar(&cfg.Servers, "servers", 2, "how `many` servers")
@@ -58,6 +60,9 @@ func (s *session) tortured(cfg *torture.Config, args []string, faults string) er
 	if s.flags.config != "" {
 		return usage("torture has policies of its own: leave --config out")
 	}
+	if cfg.Histories+cfg.Each > 0 && !s.running.Flag("for").Changed {
+		cfg.For = 0
+	}
 	cfg.Store = s.flags.store
 	if len(args) == 1 {
 		if cfg.Store != "" {
@@ -76,7 +81,9 @@ func (s *session) tortured(cfg *torture.Config, args []string, faults string) er
 	case "none":
 		cfg.Faults = []string{}
 	default:
-		cfg.Faults = strings.Split(faults, ",")
+		for name := range strings.SplitSeq(faults, ",") {
+			cfg.Faults = append(cfg.Faults, strings.TrimSpace(name))
+		}
 	}
 	if err := cfg.Check(); err != nil {
 		return usage("%w", err)
@@ -95,8 +102,7 @@ func (s *session) tortured(cfg *torture.Config, args []string, faults string) er
 // tortureProgress shows how far a run is: as a bar on a terminal, as lines elsewhere.
 type tortureProgress struct {
 	session *session
-	bar     pretty.Writer // nil unless stderr is a terminal
-	tracker *pretty.Tracker
+	bar     *bar // nil unless stderr is a terminal
 
 	mu    sync.Mutex
 	shown time.Time
@@ -105,31 +111,40 @@ type tortureProgress struct {
 func (t *tortureProgress) tell(p torture.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := fmt.Sprintf("%s operations in %s, %s, %s with an unknown outcome", thousands(p.Operations),
-		count(p.Histories, "history", "histories"), count(p.Faults, "fault", "faults"), thousands(p.Unknown))
-	if p.Violations > 0 {
-		text += ", " + count(p.Violations, "violation", "violations")
-	}
-	if p.Doing == "audit" {
-		text += "; comparing feed, histories and state"
-	}
+	text := tortureText(p)
 	if t.bar != nil {
 		if p.Of > 0 {
-			t.tracker.UpdateTotal(p.Of.Milliseconds() + 1)
-			t.tracker.SetValue(min(p.Elapsed, p.Of).Milliseconds())
+			t.bar.tracker.UpdateTotal(p.Of.Milliseconds() + 1)
+			t.bar.tracker.SetValue(min(p.Elapsed, p.Of).Milliseconds())
 		}
-		t.tracker.UpdateMessage(text)
+		t.bar.show(text)
 		return
 	}
-	if time.Since(t.shown) >= progressEvery || p.Doing == "audit" {
+	if time.Since(t.shown) >= progressEvery || p.Doing == "audit" || p.Doing == "start" {
 		t.shown = time.Now()
 		fmt.Fprintf(t.session.Stderr, "%4.0fs  %s\n", p.Elapsed.Seconds(), text)
 	}
 }
 
+// tortureText says how far a run is, what matters most first.
+func tortureText(p torture.Progress) (text string) {
+	if p.Violations > 0 {
+		text = count(p.Violations, "violation", "violations") + ", "
+	}
+	switch p.Doing {
+	case "start":
+		return "starting engine and servers"
+	case "audit":
+		text += "comparing everything, "
+	}
+	return text + fmt.Sprintf("%s operations, %s, %s, %s with an unknown outcome", thousands(p.Operations),
+		count(p.Faults, "fault", "faults"), count(p.Histories, "history", "histories"), thousands(p.Unknown))
+}
+
 func (t *tortureProgress) end() {
 	if t.bar != nil {
-		endBar(t.bar, t.tracker)
+		t.bar.show("torture")
+		t.bar.end()
 	}
 }
 
@@ -142,7 +157,7 @@ func (p *printer) tortureReport(r torture.Report) {
 	}
 	p.fields(
 		[2]string{"operations", fmt.Sprintf("%s in %s, %s of them during faults", thousands(r.Operations), count(r.Histories, "history", "histories"), thousands(r.Disturbed))},
-		[2]string{"unavailable", thousands(r.Unavailable) + ", which surely did not happen"},
+		[2]string{"unavailable", thousands(r.Unavailable) + " more operations were answered UNAVAILABLE, and none of them happened"},
 		[2]string{"unknown outcome", fmt.Sprintf("%s: %s happened, %s did not, %s left no trace either way", thousands(r.Unknown.Operations),
 			thousands(r.Unknown.Happened), thousands(r.Unknown.Not), thousands(r.Unknown.NoTrace))},
 		[2]string{"compared", fmt.Sprintf("%s events, %s names, %s entities, %s acknowledged changes", thousands(r.Audit.Events),
@@ -155,12 +170,20 @@ func (p *printer) tortureReport(r torture.Report) {
 			at := func(ms float64) string { return latency(time.Duration(ms * float64(time.Millisecond))) }
 			rows[i] = []string{f.Fault, thousands(f.Count), at(f.MedianMs), at(f.MaxMs), f.About}
 		}
-		p.table([]string{"fault", "times", "service after", "at most", "what happened"}, rows)
+		p.table([]string{"fault", "times", "service after: median", "at most", "what happened"}, rows)
 	}
 	if d := r.Damaged; d != nil {
 		p.line("")
-		p.line("Of %s, %d were refused, %d served with the damage named, %d as they were before, %d without a record that an index has lost, and %d were unharmed.",
+		p.line("Of %s, %d were refused, %d served with the damage named, %d without the last commits, %d without a record that an index has lost, and %d were unharmed.",
 			count(d.Copies, "damaged copy", "damaged copies"), d.Refused, d.Named, d.Older, d.Lacking, d.Unharmed)
+	}
+	if r.Interrupted {
+		p.line("")
+		p.line("It was interrupted: this is about the time before.")
+	}
+	if len(r.NotReached) > 0 {
+		p.line("")
+		p.line("It ended before what was wanted was reached: %s.", strings.Join(r.NotReached, ", "))
 	}
 	if len(r.NoTime) > 0 {
 		p.line("")

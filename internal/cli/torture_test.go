@@ -21,6 +21,9 @@ func TestTortureUsage(t *testing.T) {
 		"unexpected argument":                             {"sqlite", "postgres"},
 		"--servers and --callers must be at least 1":      {"--servers", "0"},
 		"dibs torture postgres":                           {"--faults", "db-kill"},
+		`unknown fault "quake"; there are kill, stop,`:    {"--faults", "kill, quake"},
+		"--etcd is for private etcd members":              {"--etcd", "/usr/bin/etcd"},
+		"--each counts faults":                            {"--each", "2", "--faults", "none"},
 	} {
 		o := run(cli.Process{Args: append([]string{"torture"}, args...)})
 		if o.code != 2 || !strings.Contains(o.stderr, want) {

@@ -62,6 +62,7 @@ type Cluster struct {
 	Members []*Member
 
 	dir      string
+	forget   func() // that the guard removes dir
 	tls      *tls.Config
 	network  *network // nil if there is none
 	ports    []func() // release the ports of the members
@@ -136,7 +137,7 @@ func prepare(opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{dir: dir}
+	c := &Cluster{dir: dir, forget: harness.GuardFolder(dir)}
 	if opts.TLS {
 		c.tls = &tls.Config{InsecureSkipVerify: true} // for the package's own requests
 	}
@@ -293,4 +294,5 @@ func (c *Cluster) stop() {
 		release()
 	}
 	_ = os.RemoveAll(c.dir) // leftovers are in a temporary folder
+	c.forget()
 }

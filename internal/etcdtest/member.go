@@ -18,8 +18,7 @@ import (
 	"github.com/calldibs/dibs/internal/logtest"
 )
 
-// programVariable names an etcd program to run instead, for example of another version. Such
-// members do not end when the test binary is killed.
+// programVariable names an etcd program to run instead, for example of another version.
 const programVariable = "DIBS_TEST_ETCD"
 
 // The heartbeat interval and the election timeout in milliseconds. etcd's defaults are 100
@@ -78,13 +77,18 @@ func (m *Member) start() error {
 	if m.stdin, err = m.process.StdinPipe(); err != nil {
 		return err
 	}
+	// A terminal's Ctrl-C is for this process, which ends its members when it no longer needs them.
+	m.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := m.process.Start(); err != nil {
 		return err
 	}
-	go func() {
-		_ = m.process.Wait() // it was killed on purpose
-		close(m.exited)
-	}()
+	// An etcd that is not the one in the folder member does not notice that its parent ends.
+	forget := harness.GuardProcess(m.process.Process.Pid)
+	go func(process *exec.Cmd, exited chan struct{}) {
+		_ = process.Wait() // it was killed on purpose
+		forget()
+		close(exited)
+	}(m.process, m.exited)
 	return nil
 }
 

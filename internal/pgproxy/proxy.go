@@ -47,7 +47,11 @@ func Start(tb harness.TB, network, addr string) *Proxy {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { os.RemoveAll(folder) })
+	forget := harness.GuardFolder(folder)
+	tb.Cleanup(func() {
+		os.RemoveAll(folder)
+		forget()
+	})
 	listener, err := net.Listen("unix", filepath.Join(folder, ".s.PGSQL.5432"))
 	if err != nil {
 		tb.Fatal(err)

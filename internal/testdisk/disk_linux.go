@@ -30,7 +30,11 @@ func New(tb harness.TB) (*Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	tb.Cleanup(func() { os.RemoveAll(folder) })
+	forget := harness.GuardFolder(folder)
+	tb.Cleanup(func() {
+		os.RemoveAll(folder)
+		forget()
+	})
 	err = syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=50%") // memory is only used for what is on it
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		return nil, errors.New("only root may mount a disk of their own")
@@ -52,10 +56,12 @@ func New(tb harness.TB) (*Disk, error) {
 
 func unmountLater(tb harness.TB, path string) {
 	tb.Helper()
+	forget := harness.GuardMount(path)
 	tb.Cleanup(func() {
 		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil {
 			tb.Error(fmt.Errorf("unmounting %s: %w", path, err))
 		}
+		forget()
 	})
 }
 

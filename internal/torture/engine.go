@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (e engine) with(faults []fault, err error) engine {
 }
 
 // openEngine starts a private engine, or takes the user's.
-func openEngine(t *run) (engine, error) {
+func openEngine(ctx context.Context, t *run) (engine, error) {
 	switch t.Store {
 	case "sqlite":
 		return openFile(t), nil
@@ -60,6 +61,6 @@ func openEngine(t *run) (engine, error) {
 		return openMembers(t)
 	}
 	// A new store at a mistyped address would prove nothing about the user's.
-	err := stores.MustExist(t.harness.Context(), t.Store)
+	err := stores.MustExist(ctx, t.Store)
 	return engine{store: t.Store, about: stores.Redacted(t.Store), faults: serverFaults}, err
 }

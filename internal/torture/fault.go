@@ -108,12 +108,14 @@ func pause(random *rand.Rand, least, most time.Duration) {
 
 // checkFault returns an error for the name of a fault that there is not, or that the engine of a run does not have.
 func (c Config) checkFault(name string) error {
-	var names []string
+	var names []string // of the engine
 	for _, f := range Faults() {
+		isHere := f.Where == "all" || f.Where == cmp.Or(c.Store, "sqlite")
 		switch {
-		case f.Name != name:
+		case f.Name != name && isHere:
 			names = append(names, f.Name)
-		case f.Where != "all" && f.Where != cmp.Or(c.Store, "sqlite"):
+		case f.Name != name:
+		case !isHere:
 			return fmt.Errorf("the fault %q only happens to a private engine: dibs torture %s", name, f.Where)
 		default:
 			return nil

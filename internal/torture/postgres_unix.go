@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/calldibs/dibs/internal/harness"
 	"github.com/calldibs/dibs/internal/pgproxy"
 	"github.com/calldibs/dibs/internal/pgtest"
 	"github.com/calldibs/dibs/internal/testdisk"
@@ -118,7 +119,11 @@ func newFakeClock(t *run) (*fakeClock, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t.harness.Cleanup(func() { os.RemoveAll(folder) })
+	forget := harness.GuardFolder(folder)
+	t.harness.Cleanup(func() {
+		os.RemoveAll(folder)
+		forget()
+	})
 	c := &fakeClock{t, filepath.Join(folder, "clock")}
 	// The library calls malloc when it reads the file, and PostgreSQL asks for the time in signal handlers, where that can damage
 	// the memory of a backend. So the library reads it when a second begins, and not whenever it is asked.

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,11 +21,13 @@ type Report struct {
 	Histories   int           `json:"histories"`
 	Disturbed   int           `json:"disturbed"` // histories during which a fault was active
 	Operations  int           `json:"operations"`
-	Unavailable int           `json:"unavailable"` // operations that surely did not happen
+	Unavailable int           `json:"unavailable"` // other operations, answered UNAVAILABLE: none of them happened
 	Unknown     Unknown       `json:"unknown"`
 	Faults      []FaultReport `json:"faults"`
 	LeftOut     []string      `json:"leftOut,omitempty"` // faults that cannot happen on this machine, and why
 	NoTime      []string      `json:"noTime,omitempty"`  // faults for which the run was too short
+	Interrupted bool          `json:"interrupted,omitempty"`
+	NotReached  []string      `json:"notReached,omitempty"` // wanted numbers that it did not reach before it ended
 	Audit       Audit         `json:"audit"`
 	Damaged     *Damaged      `json:"damaged,omitempty"`
 	Violations  []Violation   `json:"violations"`
@@ -60,18 +63,18 @@ type Audit struct {
 
 // Violation is something that must not happen.
 type Violation struct {
-	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "witness", "server" or "run"
+	Kind       string   `json:"kind"` // "history", "audit", "service", "damage", "witness" or "server"
 	What       string   `json:"what"`
 	Operations []string `json:"operations,omitempty"` // of a history: the shortest that shows it
 	Picture    string   `json:"picture,omitempty"`    // the file that shows them
 }
 
-func (t *run) report() Report {
+func (t *run) report(interrupted bool) Report {
 	r := Report{
 		Engine: t.engine.about, Servers: t.Servers, Callers: t.Callers, Seed: t.Seed, Seconds: time.Since(t.began).Seconds(),
 		Histories: t.sum.Histories, Disturbed: t.sum.Disturbed, Operations: t.sum.Operations, Unavailable: t.sum.Unavailable,
 		Unknown: Unknown{t.sum.Unknown, t.sum.Ended.Happened, t.sum.Ended.Not, t.sum.Ended.Unclear},
-		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited,
+		Faults:  []FaultReport{}, Violations: []Violation{}, Audit: t.audited, Interrupted: interrupted,
 	}
 	if !t.isPrivate() {
 		r.Scope = t.scope
@@ -98,13 +101,43 @@ func (t *run) report() Report {
 		r.Violations = append(r.Violations, ofHistory(v))
 	}
 	r.Violations = append(r.Violations, t.wrong...)
-	if r.Operations == 0 || r.Audit.Changes == 0 {
-		r.Violations = append(r.Violations, Violation{Kind: "run", What: "nothing was tried, so nothing is proven: let it run longer, with --for"})
-	}
 	if r.OK = len(r.Violations) == 0; !r.OK || t.keeps {
 		r.Folder = t.Folder
 	}
+	if r.OK {
+		r.NotReached = t.notReached()
+	}
 	return r
+}
+
+// notReached returns the wanted numbers that the run did not reach. Either of them ends a run.
+func (t *run) notReached() (missed []string) {
+	if t.Histories > 0 && t.sum.Histories >= t.Histories || t.eachHappened(t.faults) {
+		return nil
+	}
+	if t.Histories > 0 {
+		missed = append(missed, fmt.Sprintf("%d of %d histories", t.sum.Histories, t.Histories))
+	}
+	for _, f := range t.faults {
+		if n := len(t.service[f.Name]); n < t.Each {
+			missed = append(missed, fmt.Sprintf("%s %d of %d times", f.Name, n, t.Each))
+		}
+	}
+	return missed
+}
+
+// proves returns an error if nothing happened in a run that is right: it proves nothing.
+func (r Report) proves(most time.Duration) error {
+	switch {
+	case !r.OK || r.Operations > 0 && r.Audit.Changes > 0:
+		return nil
+	case r.Interrupted:
+		return fmt.Errorf("%w before anything was tried: nothing is proven", ErrInterrupted)
+	case most > 0:
+		return fmt.Errorf("%w: no change was acknowledged in %v, so nothing is proven; let it run longer, with --for", ErrTooShort, most)
+	default:
+		return errors.New("no change was acknowledged, so nothing is proven")
+	}
 }
 
 func ofHistory(v linear.Violation) Violation {

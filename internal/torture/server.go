@@ -18,6 +18,7 @@ import (
 	"github.com/calldibs/dibs"
 	"github.com/calldibs/dibs/dibsclient"
 	"github.com/calldibs/dibs/internal/auth"
+	"github.com/calldibs/dibs/internal/harness"
 )
 
 // configuration is that of the servers: the policies of [linear.Config]. Sweeps are frequent, so
@@ -63,10 +64,11 @@ type server struct {
 	probes   atomic.Int64
 }
 
-// open starts engine and servers.
-func (t *run) open() error {
+// open starts engine and servers, unless ctx ends before.
+func (t *run) open(ctx context.Context) error {
+	t.tell("start", t.sum)
 	var err error
-	doErr := t.harness.Do(func() { t.engine, err = openEngine(t) })
+	doErr := t.harness.Do(func() { t.engine, err = openEngine(ctx, t) })
 	if err = errors.Join(err, doErr); err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func (t *run) open() error {
 		}
 		t.servers = append(t.servers, s)
 		t.harness.Cleanup(s.close)
-		if err := s.open(); err != nil {
+		if err := s.openUnless(ctx); err != nil {
 			return err
 		}
 	}
@@ -106,11 +108,14 @@ func (t *run) registries() (all []*dibs.Registry) {
 }
 
 // open starts a server and connects to it.
-func (s *server) open() (err error) {
+func (s *server) open() error { return s.openUnless(context.Background()) }
+
+// openUnless is open, and gives up if ctx ends.
+func (s *server) openUnless(ctx context.Context) (err error) {
 	if s.link, err = newLink(""); err != nil {
 		return err
 	}
-	if err := s.start(); err != nil {
+	if err := s.startUnless(ctx); err != nil {
 		return err
 	}
 	url := "http://" + s.link.address()
@@ -136,8 +141,11 @@ func (s *server) close() {
 
 var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
 
-// start starts the process, and returns once it listens.
-func (s *server) start() error {
+// start starts the process, and returns once it listens. A run that is interrupted still needs it, to be audited.
+func (s *server) start() error { return s.startUnless(context.Background()) }
+
+// startUnless is start, and gives up if ctx ends.
+func (s *server) startUnless(ctx context.Context) error {
 	log, err := os.OpenFile(s.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -154,23 +162,27 @@ func (s *server) start() error {
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("a server cannot start: %w", err)
 	}
-	ended := make(chan struct{})
+	ended, forget := make(chan struct{}), harness.GuardProcess(s.process.Process.Pid)
 	s.ended = ended
 	go func(process *exec.Cmd) {
 		_ = process.Wait() // a kill ends it
+		forget()
 		close(ended)
 	}(s.process)
-	return s.awaitListening(info.Size())
+	return s.awaitListening(ctx, info.Size())
 }
 
 // awaitListening waits until the log, from an offset on, says where the server listens.
-func (s *server) awaitListening(offset int64) error {
+func (s *server) awaitListening(ctx context.Context, offset int64) error {
+	var log []byte
 	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		log, err := os.ReadFile(s.logPath)
+		hasEnded := s.hasEnded() // before its log is read, which then has its last words
+		all, err := os.ReadFile(s.logPath)
 		if err != nil {
 			return err
 		}
-		if port := serving.FindSubmatch(log[offset:]); port != nil {
+		log = all[offset:]
+		if port := serving.FindSubmatch(log); port != nil {
 			address := net.JoinHostPort("127.0.0.1", string(port[1]))
 			if s.between != nil {
 				address = s.between(s.number-1, address)
@@ -178,16 +190,34 @@ func (s *server) awaitListening(offset int64) error {
 			s.link.lead(address)
 			return nil
 		}
-		if s.hasEnded() {
-			return fmt.Errorf("server %d does not start: %s", s.number, lastLine(log))
+		if hasEnded {
+			return fmt.Errorf("server %d does not start%s", s.number, lastWords(log))
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w before server %d listened%s", ErrInterrupted, s.number, lastWords(log))
 		}
 	}
-	return fmt.Errorf("server %d does not listen within %v", s.number, mostStarting)
+	return fmt.Errorf("server %d does not listen within %v%s", s.number, mostStarting, lastWords(log))
 }
 
-func lastLine(log []byte) []byte {
-	lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
-	return lines[len(lines)-1]
+// complaint matches what a log says is wrong: the error of a command, or a warning.
+var complaint = regexp.MustCompile(`(?m)^(dibs: .*|.*\blevel=(?:WARN|ERROR) .*|panic: .*)$`)
+
+// lastWords returns why a server does not start, by its log: the last complaint, which hints may follow, or the
+// last line.
+func lastWords(log []byte) string {
+	log = bytes.TrimSpace(log)
+	words := log[bytes.LastIndexByte(log, '\n')+1:]
+	if found := complaint.FindAll(log, -1); len(found) > 0 {
+		words = found[len(found)-1]
+	}
+	if at := bytes.Index(words, []byte("msg=")); at > 0 {
+		words = words[at:] // without time and level
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + string(words)
 }
 
 // kill ends the process at once. The system keeps what it has written: see the fault power.

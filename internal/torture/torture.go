@@ -66,7 +66,7 @@ type Progress struct {
 	Unknown    int
 	Faults     int
 	Violations int
-	Doing      string // "histories", "audit" or a fault
+	Doing      string // "start", "histories", "audit", or empty between them
 }
 
 // mostOfRound is how long a round lasts: an audit needs memory for its events, and finds what is
@@ -92,6 +92,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%d callers: there may be 1 to 1,000", c.Callers)
 	case c.For < 0 || c.Histories < 0 || c.Each < 0:
 		return c, errors.New("the length of a run must not be negative")
+	case c.Each > 0 && c.Faults != nil && len(c.Faults) == 0:
+		return c, errors.New("--each counts faults, and there are none: leave it out")
+	case c.Etcd != "" && c.Store != "etcd":
+		return c, errors.New("--etcd is for private etcd members: dibs torture etcd")
 	}
 	return c, nil
 }
@@ -115,6 +119,12 @@ func (c Config) Check() error {
 	return stores.Check(c.Store)
 }
 
+// ErrInterrupted is about a run that ended with its context before it had anything to report.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrTooShort is about a run whose time was over before anything happened.
+var ErrTooShort = errors.New("the time was too short")
+
 // Run tortures servers until the time is over, the histories are done, or ctx ends. The error is
 // about the run itself; what the servers did wrong is in the report.
 func Run(ctx context.Context, cfg Config) (report Report, err error) {
@@ -129,23 +139,35 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 		return Report{}, err
 	}
 	t.keeps = cfg.Folder != ""
+	forget := func() {}
+	if !t.keeps {
+		forget = harness.GuardFolder(t.Folder)
+	}
 	h.Cleanup(func() {
-		if (report.OK || len(t.servers) == 0) && !t.keeps {
+		nothing := len(t.servers) == 0 || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrTooShort)
+		if (report.OK || nothing) && !t.keeps {
 			os.RemoveAll(t.Folder)
 		}
+		forget()
 	})
-	err = t.open()
+	if err = t.open(ctx); ctx.Err() != nil && !errors.Is(err, ErrInterrupted) {
+		err = fmt.Errorf("%w before the servers listened", ErrInterrupted)
+	}
 	if err == nil {
 		err = t.rounds(ctx)
 	}
-	switch {
-	case err != nil && len(t.servers) > 0:
-		return Report{}, fmt.Errorf("%w; the logs of the servers are in %s", err, t.Folder)
-	case err != nil:
-		return Report{}, err
+	if err == nil {
+		t.examineServers()
+		report = t.report(ctx.Err() != nil)
+		err = report.proves(t.For)
 	}
-	t.examineServers()
-	return t.report(), nil
+	switch {
+	case err == nil:
+		return report, nil
+	case len(t.servers) > 0 && !errors.Is(err, ErrInterrupted) && !errors.Is(err, ErrTooShort):
+		return Report{}, fmt.Errorf("%w; the logs of the servers are in %s", err, t.Folder)
+	}
+	return Report{}, err
 }
 
 // run is a run while it goes on.

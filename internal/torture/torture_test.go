@@ -153,16 +153,6 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// A run in which nothing happened proves nothing.
-func TestNothingTried(t *testing.T) {
-	t.Parallel()
-	cfg := config(t, "sqlite")
-	cfg.For, cfg.Faults = time.Nanosecond, []string{"cut"}
-	if r := mustRun(t, cfg); r.OK || len(r.Violations) != 1 || r.Violations[0].Kind != "run" || !slices.Equal(r.NoTime, cfg.Faults) {
-		t.Errorf("%+v", r)
-	}
-}
-
 // The help and docs/testing.md have every fault.
 func TestFaultsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -265,6 +255,8 @@ func TestCheck(t *testing.T) {
 		"1 to 16":              func(c *torture.Config) { c.Servers = -1 },
 		"1 to 1,000":           func(c *torture.Config) { c.Callers = 2000 },
 		"must not be negative": func(c *torture.Config) { c.For = -1 },
+		"dibs torture etcd":    func(c *torture.Config) { c.Etcd = "/usr/bin/etcd" },
+		"--each counts faults": func(c *torture.Config) { c.Each, c.Faults = 1, []string{} },
 		"mysql":                func(c *torture.Config) { c.Store = "mysql://localhost" },
 		"in memory":            func(c *torture.Config) { c.Store = "mem:" },
 	} {
@@ -274,6 +266,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	cfg := config(t, "sqlite")
+	cfg.Store, cfg.Faults = "etcd", []string{"quake"}
+	if err := cfg.Check(); err == nil || !strings.Contains(err.Error(), "member-kill") || strings.Contains(err.Error(), "db-kill") || strings.Contains(err.Error(), "damage") {
+		t.Errorf("got %v, want the faults of the engine", err)
+	}
 	for _, store := range []string{"sqlite", "sqlite:names.db"} {
 		cfg := config(t, store)
 		cfg.Faults = []string{"db-kill"}
@@ -281,7 +278,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	cfg := config(t, "sqlite")
+	cfg = config(t, "sqlite")
 	cfg.Faults = []string{"db-kill"}
 	if _, err := torture.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `the fault "db-kill" cannot happen to a private SQLite file`) {
 		t.Errorf("got %v", err)
