@@ -213,8 +213,9 @@ proof-requests: deps
 	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests; $(SHOW)
 
 proof-fuzz: FUZZTIME = 10m
+proof-fuzz: FUZZKEEP = 5
 proof-fuzz:
-	$(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZFILE=bench/proof.json; $(SHOW)
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZKEEP=$(FUZZKEEP) FUZZFILE=bench/proof.json; $(SHOW)
 
 # Each engine alone, also if another one fails. They mostly wait for faults: make -j3 proof-torture runs all at once, and
 # takes a third of the time. On a busy machine fewer CALLERS help: members of etcd that get no processor for a second lose
