@@ -189,15 +189,15 @@ torture-programs:
 KEEP := $(GO) run ./internal/proof
 
 # The long tests of make proof. Each is a target of its own, proof-NAME, and can be run alone.
-PROOFS := crashes histories requests fuzz torture
+PROOFS := planted mutate crashes histories requests fuzz torture
 
 # Ends a recipe: the pages show what its command did, also if it failed.
 SHOW := status=$$?; $(GO) run ./internal/chart && exit $$status
 
-## proof: every long test, with its figures in docs/testing.md: every crash, HISTORIES histories on each engine, REQUESTS requests,
-## ten minutes of each fuzz target, and torture for PROOF in all with at least KILLS kills of servers and of databases. Fuzzing
-## and torture go on where they were stopped. Each can be run alone: proof-crashes, proof-histories, proof-requests,
-## proof-fuzz, proof-torture
+## proof: every long test, with its figures in docs/testing.md: all planted bugs, all changes of the rules, every crash,
+## HISTORIES histories on each engine, REQUESTS requests, ten minutes of each fuzz target, and torture for PROOF in all with at
+## least KILLS kills of servers and of databases. Fuzzing and torture go on where they were stopped. Each can be run alone:
+## proof-planted, proof-mutate, proof-crashes, proof-histories, proof-requests, proof-fuzz, proof-torture
 .PHONY: proof
 proof: $(addprefix proof-,$(PROOFS))
 
@@ -205,12 +205,17 @@ proof: $(addprefix proof-,$(PROOFS))
 proof-crashes proof-histories: proof-%: deps
 	$(KEEP) -name $* -- $(MAKE) --no-print-directory $*; $(SHOW)
 
+# Without the flags of daily use: a run of some bugs, if it fails, would replace the figures of all.
+proof-planted proof-mutate: proof-%:
+	$(KEEP) -name $* -- $(MAKE) --no-print-directory $* PLANTEDFLAGS= MUTATEFLAGS=; $(SHOW)
+
 proof-requests: deps
 	$(KEEP) -name requests -- $(MAKE) --no-print-directory fuzz-requests; $(SHOW)
 
 proof-fuzz: FUZZTIME = 10m
+proof-fuzz: FUZZKEEP = 5
 proof-fuzz:
-	$(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZFILE=bench/proof.json; $(SHOW)
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$(FUZZTIME) FUZZKEEP=$(FUZZKEEP) FUZZFILE=bench/proof.json; $(SHOW)
 
 # Each engine alone, also if another one fails. They mostly wait for faults: make -j3 proof-torture runs all at once, and
 # takes a third of the time. On a busy machine fewer CALLERS help: members of etcd that get no processor for a second lose

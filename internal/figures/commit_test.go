@@ -40,7 +40,13 @@ func TestCommit(t *testing.T) {
 	for _, c := range []struct {
 		path    string
 		changed bool
-	}{{"bench/proof.json", false}, {"docs/testing.md", false}, {"a.go", true}} {
+	}{
+		{"bench/proof.json", false},
+		{"docs/testing.md", false},
+		{"testdata/fuzz/FuzzA/1", false},
+		{"profile/testdata/fuzz/FuzzA/1", false},
+		{"a.go", true},
+	} {
 		write(c.path, "new")
 		commit, err := figures.Commit()
 		if short, changed := strings.CutSuffix(commit, "+"); err != nil || len(short) != 10 || changed != c.changed {

@@ -66,6 +66,33 @@ func TestInputsIn(t *testing.T) {
 	}
 }
 
+// Inputs are kept until there are enough, short and long ones. What is kept already does not count twice.
+func TestKeepInputs(t *testing.T) {
+	t.Parallel()
+	cached, own := t.TempDir(), filepath.Join(t.TempDir(), "testdata")
+	for i, name := range []string{"a", "b", "c", "d"} {
+		if err := os.WriteFile(filepath.Join(cached, name), make([]byte, i+1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		n    int
+		want []string
+	}{{2, []string{"a", "c"}}, {2, []string{"a", "c"}}, {3, []string{"a", "b", "c"}}, {9, []string{"a", "b", "c", "d"}}} {
+		if err := keepInputs(cached, own, c.n); err != nil {
+			t.Fatal(err)
+		}
+		paths, err := inputsIn(own)
+		var names []string
+		for _, path := range paths {
+			names = append(names, filepath.Base(path))
+		}
+		if err != nil || !slices.Equal(names, c.want) {
+			t.Errorf("of which %d are kept: %v, %v, want %v", c.n, names, err, c.want)
+		}
+	}
+}
+
 // The target that has run least is next, for what it lacks, and not longer than a slice or than the time that is left. It does
 // not run twice at once.
 func TestNext(t *testing.T) {

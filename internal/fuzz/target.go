@@ -168,16 +168,26 @@ func (t target) keep(n int) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := inputsIn(filepath.Join(cache, t.name))
+	return keepInputs(filepath.Join(cache, t.name), filepath.Join(t.pkg, "testdata", "fuzz", t.name), n)
+}
+
+// keepInputs copies inputs to a target's own, until there are n.
+func keepInputs(cached, own string, n int) error {
+	inputs, err := inputsIn(cached)
 	if err != nil {
 		return err
 	}
-	own := filepath.Join(t.pkg, "testdata", "fuzz", t.name)
 	have, err := inputsIn(own)
 	if err != nil {
 		return err
 	}
-	if n -= len(have); n <= 0 || len(inputs) == 0 {
+	if n -= len(have); n <= 0 {
+		return nil
+	}
+	inputs = slices.DeleteFunc(inputs, func(path string) bool { // a file has the name of what is in it
+		return slices.Contains(have, filepath.Join(own, filepath.Base(path)))
+	})
+	if len(inputs) == 0 {
 		return nil
 	}
 	if err := os.MkdirAll(own, 0o700); err != nil {

@@ -47,7 +47,7 @@ func TestHistoriesOnEtcd(t *testing.T) {
 		hidden := fault{"hidden", func(m *etcdtest.Member) { m.Hide(t) }, func(m *etcdtest.Member) { m.Show(t) }}
 		faults = append(faults, isolated, isolated, hidden)
 	}
-	lineartest.Run(t, linear.Site{
+	lineartest.Run(t, "on etcd", linear.Site{
 		Registries: regs, Patience: 2 * time.Second, Concurrent: 12,
 		Fault: func(random *rand.Rand) string {
 			e.random = random

@@ -88,7 +88,7 @@ func TestHistoriesInMemory(t *testing.T) {
 	for range 3 {
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
-	lineartest.Run(t, linear.Site{
+	lineartest.Run(t, "in memory", linear.Site{
 		Registries: regs, Patience: time.Second, Concurrent: 16,
 		Fault: func(random *rand.Rand) string { return disturb(faulty, random) },
 	}, lineartest.Count(t, 48))

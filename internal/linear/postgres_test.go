@@ -34,7 +34,7 @@ type database struct {
 func TestHistoriesOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
-	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Concurrent: 6, Fault: d.inject}, lineartest.Count(t, 12))
+	lineartest.Run(t, "on PostgreSQL", linear.Site{Registries: regs, Patience: time.Second, Concurrent: 6, Fault: d.inject}, lineartest.Count(t, 12))
 }
 
 // Short holds, and commits that take longer than holds last.
@@ -42,7 +42,7 @@ func TestHistoriesOfLateCommitsOnPostgres(t *testing.T) {
 	t.Parallel()
 	d, regs := newDatabase(t)
 	d.exec("SELECT setval('slow', 1, true)")
-	lineartest.Run(t, linear.Site{Registries: regs, Patience: time.Second, Concurrent: 12, Short: true}, lineartest.Count(t, 12))
+	lineartest.Run(t, "on PostgreSQL with late commits", linear.Site{Registries: regs, Patience: time.Second, Concurrent: 12, Short: true}, lineartest.Count(t, 12))
 }
 
 // newDatabase starts a database, and returns it with three registries on it.

@@ -61,7 +61,7 @@ func TestHistoriesOnSQLite(t *testing.T) {
 		})
 		regs = append(regs, registry(t, flakyStore(t, store, faulty)))
 	}
-	lineartest.Run(t, linear.Site{
+	lineartest.Run(t, "on SQLite", linear.Site{
 		Registries: regs, Patience: time.Second, Concurrent: 8,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(7) {

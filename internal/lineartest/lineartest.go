@@ -27,8 +27,9 @@ func Count(tb testing.TB, few int) int {
 }
 
 // Run runs histories on a site, injects faults meanwhile, and fails the test if one of the
-// histories is not linearizable.
-func Run(tb testing.TB, site linear.Site, histories int) linear.Report {
+// histories is not linearizable. where is the site in words, such as "on SQLite": the figures of
+// a long run name it, and those of two tests with the same words would be added up.
+func Run(tb testing.TB, where string, site linear.Site, histories int) linear.Report {
 	tb.Helper()
 	report := linear.Run(tb.Context(), site, linear.Options{Histories: histories, Seed: uint64(time.Now().UnixNano())})
 	for _, wrong := range report.Violations {
@@ -36,9 +37,9 @@ func Run(tb testing.TB, site linear.Site, histories int) linear.Report {
 	}
 	tb.Log(report)
 	if os.Getenv("HISTORIES") != "" { // a long run, whose figures are kept
-		tb.Logf("figure: histories of %s = %d", tb.Name(), report.Histories)
-		tb.Logf("figure: operations = %d", report.Operations)
-		tb.Logf("figure: unknown outcomes = %d", report.Unknown)
+		tb.Logf("figure: histories %s = %d", where, report.Histories)
+		tb.Logf("figure: operations in all = %d", report.Operations)
+		tb.Logf("figure: unknown outcomes in all = %d", report.Unknown)
 	}
 	return report
 }

@@ -7,7 +7,8 @@
 // A survivor is either a hole in the tests or an equivalent change, which no test can find. The
 // equivalent ones are listed in equivalent.txt, each with the reason. A survivor that is not listed
 // fails the run, and so does a listed change that is found by now or does not exist any more. A
-// complete run without either writes its figures into docs/testing.md.
+// complete run without either writes its figures into docs/testing.md, and any complete run tells
+// them to make proof, which keeps them.
 //
 // The tests are compiled once, with all changes in them, each behind its number: an environment
 // variable says which one runs. The files themselves are never changed. The next run tries the test
@@ -20,6 +21,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -43,12 +45,13 @@ type options struct {
 	only       string // see the flag
 	page       string // has the figures
 	procs      int
+	out        io.Writer
 }
 
 func main() {
-	o := options{files: "internal/rules/*.go", equivalent: "internal/mutate/equivalent.txt", page: "docs/testing.md"}
+	o := options{files: "internal/rules/*.go", equivalent: "internal/mutate/equivalent.txt", page: "docs/testing.md", out: os.Stdout}
 	tests := flag.String("tests", nearest, "comma-separated packages whose tests must find the changes, in this order")
-	flag.StringVar(&o.only, "only", "", "only changes whose description contains this; the page is not written")
+	flag.StringVar(&o.only, "only", "", "only changes whose description contains this; the page is not written, and no figures are told")
 	flag.IntVar(&o.procs, "procs", 2, "how many changes to try concurrently")
 	timeout := flag.Duration("timeout", 2*time.Minute, "how long the tests of one package may take")
 	flag.Parse()
@@ -95,9 +98,13 @@ func mutate(ctx context.Context, run *runner, o options) (ok bool, err error) {
 		return false, err
 	}
 	sum := sumUp(mutants, survivors, equivalent)
-	sum.print(time.Since(begin))
-	if sum.wrong() > 0 || o.only != "" {
+	sum.print(o.out, time.Since(begin))
+	if o.only != "" {
 		return sum.wrong() == 0, nil
+	}
+	sum.tell(o.out)
+	if sum.wrong() > 0 {
+		return false, nil
 	}
 	return true, sum.writeTo(o.page, equivalent)
 }

@@ -80,11 +80,14 @@ func TestMutate(t *testing.T) {
 	write("p.go", "package p\n\nfunc limit(n int) int {\n\tif n > 3 {\n\t\tn = 3\n\t}\n\treturn n\n}\n\nfunc unused(n *int) { *n = 1 }\n")
 	write("p_test.go", "package p\n\nimport \"testing\"\n\nfunc TestLimit(t *testing.T) {\n\tif limit(2) != 2 || limit(9) != 3 {\n\t\tt.Fatal()\n\t}\n}\n")
 	write("page.md", "# Page\n\n<!-- generated: mutation -->\n<!-- end -->\n")
+	var out strings.Builder // of the last run
+	only := ""
 	run := func(equivalent string) bool {
 		t.Helper()
+		out.Reset()
 		write("equivalent.txt", "[no caller can tell]\n"+equivalent)
 		ok, err := mutate(t.Context(), &runner{packages: []string{"."}, timeout: time.Minute, memory: readMemory("memory.json")}, options{
-			files: "p.go", equivalent: "equivalent.txt", page: "page.md", procs: 1,
+			files: "p.go", equivalent: "equivalent.txt", page: "page.md", only: only, procs: 1, out: &out,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -95,6 +98,9 @@ func TestMutate(t *testing.T) {
 	if run(same) {
 		t.Error("a change that no test finds is accepted, though it is not listed")
 	}
+	if want := "figure: changes tried = 4\nfigure: found = 2\nfigure: equivalent = 1\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("with a change that is not found: %q, want %q", out.String(), want)
+	}
 	if !run(same + unused) {
 		t.Error("changes that are listed are not accepted")
 	}
@@ -102,6 +108,14 @@ func TestMutate(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "| all | 4 | 2 | 2 |") || !strings.Contains(string(page), "| no caller can tell | 2 |") {
 		t.Errorf("%v; the page is\n%s", err, page)
 	}
+	if want := "figure: changes tried = 4\nfigure: found = 2\nfigure: equivalent = 2\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("a complete run: %q, want %q", out.String(), want)
+	}
+	only = "limit" // whose figures would replace those of all
+	if !run(same+unused) || strings.Contains(out.String(), "figure") || !strings.HasPrefix(out.String(), "3 changes") {
+		t.Errorf("a run of some changes: %q", out.String())
+	}
+	only = ""
 	if run(same + unused + "p.go limit: negate n > 3\n\tnot true\n") {
 		t.Error("a change that is found is accepted as equivalent")
 	}

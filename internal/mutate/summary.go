@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -79,16 +80,22 @@ func (s summary) all() (all counts) {
 // wrong returns how many changes are not as the list says.
 func (s summary) wrong() int { return len(s.missed) + len(s.stale) }
 
-func (s summary) print(took time.Duration) {
+func (s summary) print(out io.Writer, took time.Duration) {
 	for _, m := range s.missed {
-		fmt.Printf("not found: %s (line %d)\n", m, m.line)
+		fmt.Fprintf(out, "not found: %s (line %d)\n", m, m.line)
 	}
 	for _, m := range s.stale {
-		fmt.Printf("found, though listed as equivalent: %s (line %d)\n", m, m.line)
+		fmt.Fprintf(out, "found, though listed as equivalent: %s (line %d)\n", m, m.line)
 	}
 	all := s.all()
-	fmt.Printf("%d changes in %s: %d were found, %d are equivalent, %d were not found, %d are listed and were found\n",
+	fmt.Fprintf(out, "%d changes in %s: %d were found, %d are equivalent, %d were not found, %d are listed and were found\n",
 		all.tried, took.Round(time.Second), all.found, all.equivalent, len(s.missed), len(s.stale))
+}
+
+// tell tells the figures of a complete run, which make proof keeps.
+func (s summary) tell(out io.Writer) {
+	all := s.all()
+	fmt.Fprintf(out, "figure: changes tried = %d\nfigure: found = %d\nfigure: equivalent = %d\n", all.tried, all.found, all.equivalent)
 }
 
 // writeTo writes the figures into a page.

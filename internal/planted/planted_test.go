@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,13 +117,71 @@ func TestPageListsTheBugs(t *testing.T) {
 // A misspelt -only must not look like bugs that were found, and neither must a run that was ended.
 func TestNothingIsPlanted(t *testing.T) {
 	t.Chdir(root)
-	if _, err := run(t.Context(), options{only: "no such bug", procs: 1}); err == nil {
+	if _, err := run(t.Context(), options{list: list, only: "no such bug", procs: 1, out: io.Discard}); err == nil {
 		t.Error("no bug is planted, and this is no error")
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if missed, err := run(ended, options{only: "sqlitestore", procs: 1}); !errors.Is(err, context.Canceled) || missed != 0 {
+	if missed, err := run(ended, options{list: list, only: "sqlitestore", procs: 1, out: io.Discard}); !errors.Is(err, context.Canceled) || missed != 0 {
 		t.Errorf("a run that was ended: %d missed, %v", missed, err)
+	}
+}
+
+// A run of all bugs tells how many were planted and found, also if some were missed. One of some bugs tells nothing: its figures would
+// replace those of all.
+func TestFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles a package")
+	}
+	t.Chdir(root)
+	folder := t.TempDir()
+	o := options{list: filepath.Join(folder, "bugs.toml"), page: filepath.Join(folder, "page.md"), procs: 1, timeout: time.Minute}
+	const found, missed = `
+[[bug]]
+file = "internal/spelling/spelling.go"
+old = "d < least {"
+new = "d > least {"
+bug = "the furthest word"
+package = "internal/spelling"
+test = "TestNearest"
+`, `
+[[bug]]
+file = "internal/spelling/spelling.go"
+old = "no such text"
+bug = "nothing is planted"
+package = "internal/spelling"
+test = "TestNearest"
+`
+	for _, c := range []struct {
+		bugs, only string
+		missed     int
+		want       string // all figures
+		listed     bool
+	}{
+		{found + missed, "nothing", 1, "", false},
+		{missed, "", 1, "figure: bugs planted = 1\nfigure: bugs found = 0\n", false},
+		{found, "", 0, "figure: bugs planted = 1\nfigure: bugs found = 1\n", true},
+	} {
+		for path, text := range map[string]string{o.list: c.bugs, o.page: "<!-- generated: planted bugs -->\n<!-- end -->\n"} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		o.only, o.out = c.only, &out
+		n, err := run(t.Context(), o)
+		told := ""
+		for line := range strings.Lines(out.String()) {
+			if strings.HasPrefix(line, "figure: ") {
+				told += line
+			}
+		}
+		if err != nil || n != c.missed || told != c.want {
+			t.Errorf("-only %q: %d missed, %v, figures %q, want %q\n%s", c.only, n, err, told, c.want, out.String())
+		}
+		if text, err := os.ReadFile(o.page); err != nil || strings.Contains(string(text), "the furthest word") != c.listed {
+			t.Errorf("-only %q, %d missed: the page is %q, %v", c.only, n, text, err)
+		}
 	}
 }
 

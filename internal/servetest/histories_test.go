@@ -75,7 +75,8 @@ func (c *twoServers) killOne(random *rand.Rand) string {
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := newTwoServers(t, "sqlite:"+filepath.Join(t.TempDir(), "names.db"))
-	report := lineartest.Run(t, linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}, lineartest.Count(t, 20))
+	site := linear.Site{Registries: c.registries(), Patience: 2 * time.Second, Fault: c.killOne}
+	report := lineartest.Run(t, "with two servers on SQLite", site, lineartest.Count(t, 20))
 	if report.Faults["server killed"] == 0 {
 		t.Error("no server was killed")
 	}
@@ -88,7 +89,7 @@ func TestHistoriesOnPostgres(t *testing.T) {
 	notRaced(t)
 	cluster := pgtest.Start(t, pgtest.Options{})
 	c := newTwoServers(t, newSchema(t, cluster))
-	report := lineartest.Run(t, linear.Site{
+	report := lineartest.Run(t, "with two servers on PostgreSQL", linear.Site{
 		Registries: c.registries(), Patience: 2 * time.Second,
 		Fault: func(random *rand.Rand) string {
 			switch random.IntN(8) {
