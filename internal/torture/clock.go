@@ -2,8 +2,6 @@ package torture
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,15 +11,20 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/calldibs/dibs"
 	stores "github.com/calldibs/dibs/internal/engine"
 )
 
-// The clock of an engine jumps by up to farthest, and back. A server must say so if it is more than
-// noticed.
+// The clock of an engine jumps by up to farthest, and back.
 const (
 	farthest = 3 * time.Hour
-	noticed  = 3 * time.Second
+
+	// noticed is a jump of which every server must say that it has happened. A server says so of more than a second, and
+	// does not know at which moment of a call the engine has read its clock: the call before the jump and the one after
+	// it may take a second each.
+	noticed = 3 * time.Second
+	// unnoticed is a jump of which no server may say so. Slow calls hide jumps, and never make one up.
+	unnoticed = 900 * time.Millisecond
+	smallest  = 50 * time.Millisecond
 )
 
 // isClock reports whether a fault moves a clock.
@@ -45,14 +48,13 @@ func (t *run) roundLength() time.Duration {
 	return mostOfRound
 }
 
-// jump draws how far a clock jumps: from seconds to hours, ahead or back.
-func jump(random *rand.Rand) time.Duration {
-	by := time.Duration(float64(noticed) * math.Pow(float64(farthest)/float64(noticed), random.Float64()))
-	if random.IntN(2) == 0 {
-		return -by
-	}
-	return by
+// draw draws how far a clock jumps. Each order of magnitude is as likely as another.
+func draw(random *rand.Rand, least, most time.Duration) time.Duration {
+	return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), random.Float64()))
 }
+
+// way draws whether a clock jumps ahead, 1, or back, -1.
+func way(random *rand.Rand) time.Duration { return time.Duration(1 - 2*random.IntN(2)) }
 
 // clockPath is the file that moves the clock of a server's process.
 func (t *run) clockPath(number int) string {
@@ -79,18 +81,43 @@ func setClock(path string, ahead time.Duration) error {
 	return os.Rename(next, path)
 }
 
-// jumpAll lets the clock of an engine jump and return. Every server must say that it did.
+// jumpAll lets the clock of an engine jump by a little, then by more in the same direction, and return. Every server must say
+// of a jump of three seconds, and not of less than one, that it happened.
 func (t *run) jumpAll(random *rand.Rand, set func(ahead time.Duration) error) (gone time.Time) {
-	w, by := t.witness(random), jump(random)
+	w, to := t.witness(random), way(random)
+	little := to * draw(random, smallest, noticed)
+	far := little + to*draw(random, noticed, farthest-noticed)
+
 	before := t.logSizes()
-	t.must(set(by))
+	short := w.holdShortly(shortTTL)
+	t.must(set(little))
+	when := fmt.Sprintf("with the clock %v ahead", little)
+	w.check(little, when)
+	short.check(little, when)
+	t.must(w.readEverywhere()) // also for what they say next: they compare with this
 	for i, s := range t.servers {
-		t.must(w.await(func() bool { return s.saysSince(before[i], "the clock of the store was set") },
-			fmt.Sprintf("server %d says that the clock has jumped by %v", s.number, by)))
+		if little.Abs() <= unnoticed && s.saysSince(before[i], clockWasSet) {
+			t.found(Violation{Kind: "witness", What: fmt.Sprintf("%s, server %d says that it has jumped", when, s.number)})
+		}
 	}
-	w.check(by, fmt.Sprintf("with the clock %v ahead", by))
-	t.must(set(0))
+
+	t.mustSay(w, far, set)
+	w.check(far, fmt.Sprintf("with the clock %v ahead", far))
+	t.mustSay(w, 0, set)
 	return time.Now()
+}
+
+// clockWasSet is what a server says of a jump.
+const clockWasSet = "the clock of the store was set"
+
+// mustSay moves a clock so far that every server must say so.
+func (t *run) mustSay(w witnesses, ahead time.Duration, set func(ahead time.Duration) error) {
+	before := t.logSizes()
+	t.must(set(ahead))
+	for i, s := range t.servers {
+		t.must(w.await(func() bool { return s.saysSince(before[i], clockWasSet) },
+			fmt.Sprintf("server %d says that the clock has jumped, and is %v ahead", s.number, ahead)))
+	}
 }
 
 // logSizes returns how long the logs of the servers are.
@@ -106,106 +133,14 @@ func (t *run) logSizes() []int64 {
 
 // saysSince reports whether the log, from an offset on, has a word.
 func (s *server) saysSince(offset int64, word string) bool {
+	return bytes.Contains(s.logSince(offset), []byte(word))
+}
+
+// logSince returns the log from an offset on.
+func (s *server) logSince(offset int64) []byte {
 	log, err := os.ReadFile(s.logPath)
-	return err == nil && bytes.Contains(log[min(offset, int64(len(log))):], []byte(word))
-}
-
-// witnesses are an owned name and a held one, which no fault may give away.
-type witnesses struct {
-	t           *run
-	namespace   string
-	owned, held string
-	owner       dibs.Entity
-	hold        dibs.Hold
-}
-
-const witnessTTL = 10 * time.Minute
-
-// witness makes witnesses.
-func (t *run) witness(random *rand.Rand) witnesses {
-	number := strconv.FormatUint(random.Uint64(), 36)
-	w := witnesses{t: t, namespace: t.scope + ".witness.plain", owned: "owned-" + number, held: "held-" + number}
-	w.owner = dibs.Entity{Type: "user", ID: number}
-	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) error {
-		_, err := r.Claim(ctx, dibs.Claim{Namespace: w.namespace, Value: w.owned, Entity: w.owner})
-		return err
-	}))
-	t.must(w.try(mostStarting, func(ctx context.Context, r *dibs.Registry) (err error) {
-		w.hold, err = r.Reserve(ctx, dibs.Reserve{Namespace: w.namespace, Value: w.held, TTL: dibs.For(witnessTTL), Token: "the-token-of-a-witness-" + number})
-		return err
-	}))
-	return w
-}
-
-// check notes a violation if a name was given away that is owned, or that is held by a clock which
-// is so much ahead.
-func (w witnesses) check(ahead time.Duration, when string) {
-	wrong := func(what string) { w.t.found(Violation{Kind: "witness", What: when + ", " + what}) }
-	if w.take(w.owned) == nil {
-		wrong("an owned name is given away")
+	if err != nil {
+		return nil
 	}
-	if owner, err := w.ownerOf(w.owned); err == nil && owner != w.owner {
-		wrong(fmt.Sprintf("the owned name leads to %q", owner))
-	}
-	if w.take(w.held) != nil {
-		return
-	}
-	if ahead < witnessTTL/2 {
-		wrong("a held name is given away")
-	}
-	// The hold is over, and another one has begun: the first one must not be confirmed.
-	if w.try(2*patience, func(ctx context.Context, r *dibs.Registry) error {
-		_, err := r.Confirm(ctx, dibs.Confirm{ID: w.hold.ID, Token: w.hold.Token, Entity: dibs.Entity{Type: "user", ID: "late"}})
-		return err
-	}) == nil {
-		wrong("a hold that had ended is confirmed")
-	}
-}
-
-// ownerOf resolves a name.
-func (w witnesses) ownerOf(value string) (owner dibs.Entity, err error) {
-	err = w.try(2*patience, func(ctx context.Context, r *dibs.Registry) error {
-		found, err := r.Resolve(ctx, w.namespace, value)
-		owner = found.Entity
-		return err
-	})
-	return owner, err
-}
-
-// take tries to reserve a name.
-func (w witnesses) take(value string) error {
-	token := fmt.Sprintf("another-caller-%d", rand.Uint64())
-	return w.try(2*patience, func(ctx context.Context, r *dibs.Registry) error {
-		_, err := r.Reserve(ctx, dibs.Reserve{Namespace: w.namespace, Value: value, TTL: dibs.For(time.Minute), Token: token})
-		return err
-	})
-}
-
-// try asks one server after the other until there is an answer.
-func (w witnesses) try(most time.Duration, do func(context.Context, *dibs.Registry) error) (err error) {
-	for n, deadline := 0, time.Now().Add(most); time.Now().Before(deadline); n++ {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		err = do(ctx, w.t.servers[n%len(w.t.servers)].registry)
-		cancel()
-		if !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return err
-}
-
-// await waits for a condition, and meanwhile lets every server read.
-func (w witnesses) await(is func() bool, what string) error {
-	for deadline := time.Now().Add(mostStarting); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if is() {
-			return nil
-		}
-		for _, s := range w.t.servers {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			_, _ = s.registry.Get(ctx, dibs.Lookup{Namespace: w.namespace, Value: w.owned}) // it may be unavailable
-			cancel()
-		}
-	}
-	return fmt.Errorf("not within %v: %s", mostStarting, what)
+	return log[min(offset, int64(len(log))):]
 }

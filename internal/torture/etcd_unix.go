@@ -74,29 +74,6 @@ var memberDiskFaults = []fault{
 	}, func(t *run) { restartMembers(t, nil) }),
 }
 
-// jumpOne moves the clock of a server within what the others allow, and then further. One of them
-// must say so and refuse to write: see docs/engines.md. A server that is ahead may have moved the
-// registry's time, which an operator sets back.
-func jumpOne(t *run, random *rand.Rand) time.Time {
-	s, w, by := t.anyServer(random), t.witness(random), jump(random)
-	set := func(ahead time.Duration) { t.must(setClock(t.clockPath(s.number), ahead)) }
-	set(time.Duration(random.Int64N(int64(400*time.Millisecond))) - 200*time.Millisecond)
-	pause(random, 100*time.Millisecond, time.Second)
-	w.check(0, "with a clock that is allowed")
-	before := t.logSizes()
-	set(by)
-	t.must(w.await(func() bool {
-		return slices.ContainsFunc(t.servers, func(s *server) bool { return s.saysSince(before[s.number-1], "etcdstore: this machine's clock is") })
-	}, fmt.Sprintf("a server says that the clock of server %d has jumped by %v", s.number, by)))
-	w.check(by, fmt.Sprintf("with the clock %v ahead", by))
-	set(0)
-	gone := time.Now()
-	if len(t.servers) > 1 || by > 0 {
-		t.must(t.setTime())
-	}
-	return gone
-}
-
 // setTime sets the registry's time as an operator does, who tries again if etcd does not answer.
 func (t *run) setTime() error {
 	for deadline := time.Now().Add(mostStarting); ; {

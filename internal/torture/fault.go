@@ -19,7 +19,7 @@ type fault struct {
 	// the run's harness if it cannot inject the fault.
 	inject func(t *run, random *rand.Rand) (gone time.Time)
 	// undo is called once every server serves again: servers must do without what inject took
-	// away. Nil means that inject has left nothing.
+	// away, and have what inject must not take away. Nil means that inject has left nothing.
 	undo func(t *run, random *rand.Rand)
 	// clock means that the fault moves a clock.
 	clock bool

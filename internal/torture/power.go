@@ -6,15 +6,15 @@ import (
 )
 
 // powerFault kills what has files open on the disk, takes the disk's power, and starts it again. What
-// was acknowledged before must be there: the witnesses are, however early in a run.
+// was acknowledged before must be there: the witnesses are, however early in a run. They are asked for once every server
+// serves again: before that, a server that has lost them may not answer, and seem to have them.
 func powerFault(name, about, where string, kill, start func(*run)) fault {
 	return fault{Fault: Fault{name, about, where}, inject: func(t *run, random *rand.Rand) time.Time {
-		w := t.witness(random)
+		t.witnesses = t.witness(random)
 		kill(t)
 		t.must(t.disk.LosePower())
 		gone := time.Now()
 		start(t)
-		w.check(0, "after the power failed")
 		return gone
-	}}
+	}, undo: func(t *run, _ *rand.Rand) { t.witnesses.check(0, "after the power failed") }}
 }

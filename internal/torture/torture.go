@@ -193,6 +193,8 @@ type run struct {
 	service map[string][]time.Duration // from the end of a fault's cause to service, by fault
 	broken  error                      // why no more faults can happen
 
+	witnesses witnesses // of the last fault that undo asks for
+
 	mu    sync.Mutex
 	wrong []Violation
 }
