@@ -108,14 +108,14 @@ var (
 )
 
 func (c *copier) open(ctx context.Context) error {
-	file, err := readRow(ctx, c.reader, selectFile)
+	path, err := walPath(ctx, c.reader)
 	if err != nil {
 		return err
 	}
 	if c.pageSize, err = readInt(ctx, c.reader, pageSize); err != nil {
 		return err
 	}
-	c.wal, err = os.Open(asText(file[0]) + "-wal")
+	c.wal, err = os.Open(path)
 	return err
 }
 

@@ -27,8 +27,11 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(childEnv); task != "" {
 		path, prefix, _ := strings.Cut(task, "|")
 		work := commitForever
-		if prefix == raceTask {
+		switch prefix {
+		case raceTask:
 			work = raceForNames
+		case openTask:
+			work = openAndWait
 		}
 		if err := work(path, prefix); err != nil {
 			fmt.Println("error", err)
@@ -42,6 +45,17 @@ func TestMain(m *testing.M) {
 
 // patient is for processes that want the lock of a file all the time: which of them gets it is a matter of luck.
 var patient = Config{BusyTimeout: time.Minute}
+
+// openTask lets a child open a file.
+const openTask = "open"
+
+func openAndWait(path, _ string) error {
+	if _, err := Open(context.Background(), path, patient); err != nil {
+		return err
+	}
+	fmt.Println("open")
+	select {} // until it is killed
+}
 
 // commitForever prints the names whose commits were acknowledged.
 func commitForever(path, prefix string) error {

@@ -253,7 +253,10 @@ func (s *Store) probe(ctx context.Context, abs string, cfg Config) error {
 	if err = checkSmall(ctx, rw); cannotRead(err) {
 		err = checkSmall(ctx, s.guard)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return syncWAL(ctx, rw)
 }
 
 // cannotRead reports whether a file cannot be read in the way it was opened.

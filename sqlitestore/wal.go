@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math/bits"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/calldibs/dibs/internal/backoff"
@@ -35,7 +36,7 @@ const (
 //
 // The damage of the last transaction, and a WAL that was cut off, cannot be told from a crash.
 func checkWAL(ctx context.Context, conn *session) error {
-	file, err := readRow(ctx, conn, selectFile)
+	path, err := walPath(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,6 @@ func checkWAL(ctx context.Context, conn *session) error {
 	if err != nil {
 		return err
 	}
-	path := asText(file[0]) + "-wal"
 	// Another process may write meanwhile, and then the end moves. That of a damaged WAL stays.
 	for seen := (walEnd{at: -1}); ; {
 		end, err := scanToEnd(path, size)
@@ -59,6 +59,32 @@ func checkWAL(ctx context.Context, conn *session) error {
 			return err
 		}
 	}
+}
+
+// walPath returns the path of the WAL of a connection's file, which may be behind a symbolic link.
+func walPath(ctx context.Context, conn *session) (string, error) {
+	file, err := readRow(ctx, conn, selectFile)
+	if err != nil {
+		return "", err
+	}
+	return asText(file[0]) + "-wal", nil
+}
+
+// syncWAL writes the WAL to the disk. A process may have been killed when it had written a commit, and before it had synced
+// it. SQLite recovers such a commit without a sync: callers see it, and must not lose it when the power fails.
+func syncWAL(ctx context.Context, conn *session) error {
+	path, err := walPath(ctx, conn)
+	if err != nil {
+		return err
+	}
+	wal, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil // there is nothing to sync, or the store cannot be opened for writing
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(wal.Sync(), wal.Close())
 }
 
 // walEnd is where SQLite stops to read a WAL.
