@@ -227,6 +227,9 @@ func withoutPassword(err error, address string) error {
 	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
 		return err
 	}
+	if _, query, _ := strings.Cut(address, "?"); strings.Contains(query, "@") {
+		return errSpecial // the ? may be a part of the password
+	}
 	text := err.Error()
 	for _, secret := range secrets(address) {
 		if secret != "" {
