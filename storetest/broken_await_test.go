@@ -50,7 +50,7 @@ func brokenAwaits() []broken {
 		{must: "await-deadline", how: "ignores its deadline", apply: func(f *fake, _ *Clock) {
 			good := f.await
 			f.await = func(ctx context.Context, refs []dibs.Ref, end dibs.Instant) error {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortly+2*patience)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortly+2*brokenPatience)
 				defer cancel()
 				return good(ctx, refs, end)
 			}

@@ -9,9 +9,10 @@ import (
 	"github.com/calldibs/dibs/internal/parallel"
 )
 
-// TestMain shortens the wait for stores that never answer.
+// brokenPatience is the patience with a store that is broken: some never answer.
+const brokenPatience = 2 * time.Second
+
 func TestMain(m *testing.M) {
-	patience = 2 * time.Second
 	parallel.PerProcessor(4) // which mostly wait
 	os.Exit(m.Run())
 }

@@ -95,8 +95,8 @@ func (e *env) await(store dibs.Store, end dibs.Instant, refs ...dibs.Ref) error 
 			e.Fatalf("Await returned the error %v, it must match ErrUnavailable or its context's", err)
 		}
 		return err
-	case <-time.After(shortly + patience):
-		e.Fatalf("Await has not returned %v after its context ended", patience)
+	case <-time.After(shortly + e.patience):
+		e.Fatalf("Await has not returned %v after its context ended", e.patience)
 		return nil
 	}
 }
@@ -137,10 +137,9 @@ func awaitClock(e *env) {
 	e.stale("a commit that begins after Await has returned is late", join(update(held, next(held, nil)), within(dibs.Window{Before: end})))
 }
 
-// patience is how long a call may take that must not wait for another transaction. Working engines
-// answer much sooner, but a busy machine may not run them. The suite's own tests, of stores that
-// wait, have less.
-var patience = time.Minute
+// patience is that of a case. Working engines answer much sooner, but a busy machine may not run
+// them. The suite's own tests, of stores that wait, have less.
+const patience = time.Minute
 
 func commitBusy(e *env) {
 	if e.harness.Hold == nil {
@@ -165,10 +164,10 @@ func commitBusy(e *env) {
 		if len(found) != 1 || found[0] != dibs.Busy {
 			e.Fatalf("the outcome of a group with a locked record is %v, it must be Busy (%d)", found, dibs.Busy)
 		}
-	case <-time.After(patience):
+	case <-time.After(e.patience):
 		release()
 		<-outcomes
-		e.Fatalf("Commit waited more than %v for a locked record", patience)
+		e.Fatalf("Commit waited more than %v for a locked record", e.patience)
 	}
 	e.has(held)
 	e.lacks(written)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -20,6 +21,8 @@ type env struct {
 	harness Harness
 	clock   *Clock
 	store   dibs.Store
+	// patience is how long a call may take that must not wait for another transaction.
+	patience time.Duration
 }
 
 // Fatalf stops the case. The message begins with the ids of the musts.

@@ -91,7 +91,12 @@ var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // prove runs one case.
 func (c testCase) prove(tb testing.TB, harness Harness) {
 	tb.Helper()
-	e := &env{TB: tb, ids: c.musts, harness: harness, clock: NewClock(epoch)}
+	c.proveWithin(tb, harness, patience)
+}
+
+func (c testCase) proveWithin(tb testing.TB, harness Harness, patience time.Duration) {
+	tb.Helper()
+	e := &env{TB: tb, ids: c.musts, harness: harness, clock: NewClock(epoch), patience: patience}
 	e.store = e.closing(harness.Open(tb, e.clock))
 	c.run(e)
 }

@@ -177,7 +177,7 @@ func try(t *testing.T, c testCase, harness Harness) []string {
 	done := make(chan struct{})
 	go func() { // a failing case ends its goroutine
 		defer close(done)
-		c.prove(r, harness)
+		c.proveWithin(r, harness, brokenPatience)
 	}()
 	<-done
 	return r.failures

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -303,7 +302,6 @@ func commonProblems(t *testing.T) map[string]*huma.Example {
 	t.Helper()
 	open, keyed := newRig(t, inMemory, nil), newRig(t, inMemory, scriptCallers)
 	narrow := newRig(t, inMemory, scriptCallers, func(c *Config) { c.Limits.Reads = limit.Rate{N: 1, Per: time.Minute} })
-	slow := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = 200 * time.Millisecond })
 	reader := http.Header{"Authorization": {"Bearer key-reader"}}
 	found := make(map[string]*huma.Example)
 	add := func(title string, r *rig, method, path string, header http.Header, body string) {
@@ -325,7 +323,7 @@ func commonProblems(t *testing.T) map[string]*huma.Example {
 	add("A fault of the server, which its log explains", open, http.MethodGet, "/v1/names", nil, "")
 	open.store.mode.Store(outOfReach)
 	add("The database cannot be reached; nothing happened", open, http.MethodPost, reserve, nil, `{"namespace": "slug", "value": "alice"}`)
-	found["408"] = slowBody(slow)
+	found["408"] = slowBody(t)
 	for status, example := range found {
 		if problem, ok := example.Value.(map[string]any); !ok || fmt.Sprint(problem["status"]) != status {
 			t.Errorf("%s: %v", status, example.Value)
@@ -338,20 +336,13 @@ func commonProblems(t *testing.T) map[string]*huma.Example {
 }
 
 // slowBody sends a body that does not arrive.
-func slowBody(r *rig) *huma.Example {
-	r.Helper()
-	conn := dial(r)
-	if _, err := io.WriteString(conn, "POST /v1/claims HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"); err != nil {
-		r.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return exampleOf("The body does not arrive in time", string(text))
+func slowBody(t *testing.T) (found *huma.Example) {
+	t.Helper()
+	withTimeouts(t, 200*time.Millisecond, func(timeout time.Duration) error {
+		r := newRig(t, inMemory, nil, func(c *Config) { c.RequestTimeout = timeout })
+		_, text, err := halfSent(r.raw(), "POST /v1/claims HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		found = exampleOf("The body does not arrive in time", text)
+		return err
+	})
+	return found
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -158,6 +159,7 @@ func TestWitnessMetrics(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, e, nil)
+			began := time.Now()
 			made, body := r.send(http.MethodPost, "/v1/reservations", nil, `{"namespace": "mwitness", "value": "a", "ttlMs": 300}`)
 			if made.status != http.StatusCreated {
 				r.Fatalf("%d %s", made.status, body)
@@ -170,11 +172,14 @@ func TestWitnessMetrics(t *testing.T) {
 				r.send(http.MethodPost, "/v1/sweep", nil, `{}`)
 			}
 			_, body = r.send(http.MethodGet, "/v1/names?state=suspect", nil, "")
-			if !strings.Contains(body, `"asked":1,"askAt":"`) {
-				r.Errorf("it is shown as %s", body)
+			shown := regexp.MustCompile(`"asked":([12]),"askAt":"`).FindStringSubmatch(body)
+			// On a busy machine the second sweep may come after the pause of the witness.
+			if shown == nil || shown[1] == "2" && time.Since(began) < 5*time.Second {
+				r.Fatalf("it is shown as %s", body)
 			}
+			asked := float64(shown[1][0] - '0')
 			eventually(r, "one is counted", func() bool { return r.metric("dibs_suspects_unsettled") == 1 })
-			for name, want := range map[string]float64{`dibs_witness_calls_total{outcome="unknown"}`: 1, "dibs_witness_seconds": 1} {
+			for name, want := range map[string]float64{`dibs_witness_calls_total{outcome="unknown"}`: asked, "dibs_witness_seconds": asked} {
 				if got := r.metric(name); got != want {
 					r.Errorf("%s is %v, want %v", name, got, want)
 				}

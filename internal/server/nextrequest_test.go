@@ -128,7 +128,9 @@ func TestNextRequestOfAConnection(t *testing.T) {
 				t.Cleanup(func() { close(letGo) })
 				client, _ := listener.dial()
 				t.Cleanup(func() { _ = client.Close() })
-				checkNext(t, &raw{client, bufio.NewReader(client)}, c.request, c.want, server.cfg.RequestTimeout)
+				if err := checkNext(&raw{client, bufio.NewReader(client)}, c.request, c.want, server.cfg.RequestTimeout); err != nil {
+					t.Fatal(err)
+				}
 			})
 		})
 	}
@@ -137,47 +139,54 @@ func TestNextRequestOfAConnection(t *testing.T) {
 // The same for a request over a limit. It takes real time: the counts of callers have goroutines of their own.
 func TestNextRequestAfterALimit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, inMemory, people("good"), func(c *Config) {
-		c.Limits.Writes, c.RequestTimeout = perHour(1), 2*time.Second
+	withTimeouts(t, time.Second, func(timeout time.Duration) error {
+		r := newRig(t, inMemory, people("good"), func(c *Config) { c.Limits.Writes, c.RequestTimeout = perHour(1), timeout })
+		conn, request := r.raw(), post("/v1/reservations/batch", asGood, `{"reservations": [{"namespace": "slug", "value": "a"}]}`)
+		if status, _, err := conn.ask(request); status != http.StatusCreated && status != http.StatusServiceUnavailable { // that has counted, too
+			return fmt.Errorf("the first request is %d, %v", status, err)
+		}
+		return checkNext(conn, request, http.StatusTooManyRequests, timeout)
 	})
-	conn, request := r.raw(), post("/v1/reservations/batch", asGood, `{"reservations": [{"namespace": "slug", "value": "a"}]}`)
-	if status, _, err := conn.ask(request); status != http.StatusCreated && status != http.StatusServiceUnavailable { // that has counted, too
-		t.Fatal(status, err)
-	}
-	checkNext(t, conn, request, http.StatusTooManyRequests, r.server.cfg.RequestTimeout)
 }
 
 // checkNext sends a request that has this response, and then others.
-func checkNext(t *testing.T, conn *raw, request string, want int, timeout time.Duration) {
-	t.Helper()
+func checkNext(conn *raw, request string, want int, timeout time.Duration) error {
 	status, closes, err := conn.ask(request)
 	if status != want || err != nil {
-		t.Fatalf("it is %d, %v", status, err)
+		return fmt.Errorf("it is %d, %v", status, err)
 	}
 	if closes {
 		if _, err := conn.reader.ReadByte(); err == nil {
-			t.Error("the connection stays open")
+			return errors.New("the connection stays open")
 		}
-		return
+		return nil
 	}
 	for range 2 {
 		if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
-			t.Fatalf("the next request is %d, %v", status, err)
+			return fmt.Errorf("the next request is %d, %v", status, err)
 		}
 		time.Sleep(timeout) // no old deadline is left
 	}
 	if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
-		t.Fatalf("the last request is %d, %v", status, err)
+		return fmt.Errorf("the last request is %d, %v", status, err)
 	}
+	return nil
 }
 
 // Every call answers a request whose body never arrives, and closes the connection.
 func TestBodiesThatNeverArrive(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
-		c.RequestTimeout = 2 * time.Second
+	withTimeouts(t, 2*time.Second, func(timeout time.Duration) error {
+		return bodiesNeverArrive(newRig(t, inMemory, map[string]access.Caller{"good": {Name: "good", Grants: access.Everything.Grants}}, func(c *Config) {
+			c.RequestTimeout = timeout
+		}))
 	})
+}
+
+func bodiesNeverArrive(r *rig) error {
 	var each sync.WaitGroup
+	var mu sync.Mutex
+	var wrong []error
 	for _, c := range calls {
 		for _, key := range []string{"", asGood} {
 			for _, length := range []string{"Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n"} {
@@ -185,22 +194,31 @@ func TestBodiesThatNeverArrive(t *testing.T) {
 				if key != "" && strings.Contains(path, "HOOK") || strings.Contains(path, "LAST") {
 					continue
 				}
+				path = strings.NewReplacer("ID", someID, "HOOK", "none").Replace(path)
 				each.Go(func() {
-					conn := r.raw()
-					path := strings.NewReplacer("ID", someID, "HOOK", "none").Replace(path)
-					status, _, err := conn.ask(method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + length + key + "\r\n")
-					if err != nil || key == "" && status != http.StatusUnauthorized {
-						t.Errorf("%s: %d, %v", c.request, status, err)
-						return
-					}
-					if _, err := conn.reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-						t.Errorf("%s with %s: the connection stays: %v", c.request, strings.TrimSpace(length), err)
+					err := bodyNeverArrives(r.raw(), method+" "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+length+key+"\r\n", key)
+					if err != nil {
+						mu.Lock()
+						defer mu.Unlock()
+						wrong = append(wrong, fmt.Errorf("%s with %s: %w", c.request, strings.TrimSpace(length), err))
 					}
 				})
 			}
 		}
 	}
 	each.Wait()
+	return errors.Join(wrong...)
+}
+
+func bodyNeverArrives(conn *raw, request, key string) error {
+	status, _, err := conn.ask(request)
+	if err != nil || key == "" && status != http.StatusUnauthorized {
+		return fmt.Errorf("%d, %v", status, err)
+	}
+	if _, err := conn.reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("the connection stays: %v", err)
+	}
+	return nil
 }
 
 // Connections over the limit, none of which sends its body, do not keep out other callers.

@@ -19,7 +19,7 @@ func TestCopyUnderLoad(t *testing.T) {
 		load = append(load, startWriters(t, server.url, []string{"first", "second"}[i], 2))
 	}
 	for _, l := range load {
-		await(t, "there is load", func() bool { return l.answered.Load() > 50 })
+		awaitLoad(t, func() bool { return l.answered.Load() > 50 })
 	}
 	copying := []string{"copy", "--from", from, "--to", to, "--place", "https://names.example.com", "--yes", "--json"}
 	for _, step := range []string{"copying", "documents", "fencing", "draining", "comparing"} {

@@ -239,6 +239,9 @@ func (s *attack) stillServed(conns []net.Conn) {
 
 // askHealth asks whether the server is up, and reads no more than the answer.
 func askHealth(conn net.Conn) error {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil { // the connection may have been idle for long
+		return err
+	}
 	if _, err := io.WriteString(conn, getHealth); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func killOne(t *testing.T, store string) (worst time.Duration) {
 	for caller := range callers {
 		r.callers.Go(func() { r.run(t, caller) })
 	}
-	await(t, "there is load", func() bool { return r.calls.Load() > 500 })
+	awaitLoad(t, func() bool { return r.calls.Load() > 500 })
 	first.kill(t)
 	after := r.calls.Load()
 	await(t, "all callers have moved", func() bool { return r.moved.Load() >= callers/2 && r.calls.Load() > after+500 })

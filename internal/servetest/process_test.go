@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -157,9 +158,15 @@ func (p *process) kill(t *testing.T) {
 
 var serving = regexp.MustCompile(`msg=serving listen=\S+:(\d+)`)
 
-// serve starts a server on a free port of localhost, and returns once it listens.
+// serve starts a server on a free port of localhost, and returns once it listens. Unless args say otherwise, it waits for requests as
+// long as a busy machine may take to run their callers.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
+	for _, timeout := range []string{"--read-header-timeout", "--request-timeout"} {
+		if !slices.Contains(args, timeout) {
+			args = append([]string{timeout, patience.String()}, args...)
+		}
+	}
 	return listen(t, start(t, dir, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
 }
 
@@ -188,9 +195,20 @@ const patience = time.Minute
 // await waits until a condition holds.
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+	awaitWithin(t, patience, what, holds)
+}
+
+// awaitLoad waits until there is load: many requests, one after the other.
+func awaitLoad(t *testing.T, holds func() bool) {
+	t.Helper()
+	awaitWithin(t, 3*patience, "there is load", holds)
+}
+
+func awaitWithin(t *testing.T, most time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", most, what)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestStopUnderLoad(t *testing.T) {
 	stream := openStream(t, p.url)
 	half := sendHalf(t, p.url, reservation("half", "owner-of-half"))
 	load := startWriters(t, p.url, "load", 16)
-	await(t, "there is load", func() bool { return load.answered.Load() > 300 })
+	awaitLoad(t, func() bool { return load.answered.Load() > 300 })
 
 	p.signal(t, syscall.SIGTERM)
 	await(t, "the server drains", func() bool { return isDraining(p.url) })
@@ -228,7 +228,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	for round := range rounds {
 		p := serve(t, dir)
 		load := startWriters(t, p.url, fmt.Sprint("round-", round), 16)
-		await(t, "there is load", func() bool { return load.answered.Load() > int64(200+97*round) })
+		awaitLoad(t, func() bool { return load.answered.Load() > int64(200+97*round) })
 		p.kill(t)
 		load.workers.Wait()
 		if load.lost == 0 {
