@@ -167,10 +167,10 @@ func TestDoesNotSendInvalidUTF8(t *testing.T) {
 func TestDo(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, dibsclient.Options{})
-	reserve := dibs.Reserve{Namespace: "slug", Value: "a", TTL: dibs.For(time.Second)}
+	reserve := dibs.Reserve{Namespace: "slug", Value: "a", TTL: dibs.For(time.Minute)}
 	r.faults.add(dropResponse)
 	name, err := r.Do(t.Context(), reserve, func(context.Context, dibs.Hold) (dibs.Entity, error) {
-		r.faults.add(dropResponse) // of the confirm, or of an extend before it
+		r.faults.add(dropResponse) // of the confirm
 		return user1, nil
 	})
 	if err != nil || name.State != dibs.Active || name.Entity != user1 {

@@ -72,7 +72,7 @@ func TestRetriesAfterLimits(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			url, answered := newLimitedServer(t, c.limits, c.slow)
-			reg, err := dibsclient.Dial(url, dibsclient.Options{Retries: 1000})
+			reg, err := dibsclient.Dial(url, dibsclient.Options{Retries: 1000, Timeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,3 +24,9 @@ func PublishTimeOften(cfg Config) Config {
 	cfg.publishEvery = 100 * time.Millisecond
 	return cfg
 }
+
+// JoinPatiently makes a new server wait for the times of the others even if they take long to publish them.
+func JoinPatiently(cfg Config) Config {
+	cfg.joinWait = time.Minute
+	return cfg
+}

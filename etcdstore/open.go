@@ -64,6 +64,7 @@ type Config struct {
 	// For tests alone.
 	intercept    grpc.UnaryClientInterceptor // between the client and the cluster
 	publishEvery time.Duration
+	joinWait     time.Duration
 }
 
 func (c *Config) setDefaults() error {
@@ -76,6 +77,7 @@ func (c *Config) setDefaults() error {
 	}
 	c.MaxSkew = cmp.Or(c.MaxSkew, 500*time.Millisecond)
 	c.publishEvery = cmp.Or(c.publishEvery, publishEvery)
+	c.joinWait = cmp.Or(c.joinWait, joinWait)
 	c.Writers = max(c.Writers, 1)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Timeout <= 0 {

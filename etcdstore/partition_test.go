@@ -203,16 +203,19 @@ func (m *minority) repeat(during dibs.Reserve) {
 		_, err := m.reg.Reserve(context.Background(), during)
 		return err == nil
 	})
-	if result, err := m.reg.Reserve(context.Background(), during); err != nil || !result.Replayed {
-		m.Errorf("the second time: %v, want a replay", err)
-	}
+	wantReplay(m.T, m.reg, during)
 }
 
 // seesTheSame compares the answers of both sides after the partition.
 func (m *minority) seesTheSame(majority *dibs.Registry) {
 	m.Helper()
 	for _, reg := range []*dibs.Registry{m.reg, majority} {
-		if found, err := reg.Resolve(context.Background(), "handle", "contested"); err != nil || found.Entity != bob {
+		var found dibs.Resolution
+		err := answered(m.T, "contested", func() (err error) {
+			found, err = reg.Resolve(context.Background(), "handle", "contested")
+			return err
+		})
+		if err != nil || found.Entity != bob {
 			m.Errorf("contested resolves to %v, %v, want bob", found.Entity, err)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *Store) joinServers(ctx context.Context) error {
 	}
 	s.working.Go(func() { s.watchServers(at + 1) })
 	s.working.Go(s.publishTimes)
-	for began := time.Now(); !s.skew.allFresh() && time.Since(began) < joinWait; {
+	for began := time.Now(); !s.skew.allFresh() && time.Since(began) < s.cfg.joinWait; {
 		if err := backoff.Sleep(ctx, 5*time.Millisecond); err != nil {
 			return err
 		}

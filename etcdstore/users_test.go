@@ -42,6 +42,7 @@ func TestUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg.Timeout = patience
 	store := open(t, cfg)
 	if got := commit(t, store, newName("one", "a")); got[0] != dibs.Committed {
 		t.Errorf("outcome %v", got[0])

@@ -217,7 +217,7 @@ func (r *rig) fillPool() {
 // Config.Timeout.
 func TestCommitHasADeadline(t *testing.T) {
 	t.Parallel()
-	const slow = "(SELECT 1767355200000 FROM pg_sleep(1))"
+	const slow = "(SELECT 1767355200000 FROM pg_sleep(10))"
 	r := newRig(t)
 	r.aside(pgstore.Config{}) // creates the schema
 	r.open(pgstore.Config{ClockSQL: slow, Timeout: time.Minute})

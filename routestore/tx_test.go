@@ -23,11 +23,11 @@ import (
 func shared(t *testing.T) (*sqlitestore.Store, *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "product.db")
-	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true})
+	store, err := sqlitestore.Open(t.Context(), path, sqlitestore.Config{Shared: true, BusyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/calldibs/dibs"
 )
@@ -131,7 +132,7 @@ func TestConcurrentCreate(t *testing.T) {
 	for i := range stores {
 		group.Go(func() {
 			var err error
-			if stores[i], err = Open(t.Context(), path, Config{}); err != nil {
+			if stores[i], err = Open(t.Context(), path, Config{BusyTimeout: time.Minute}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -175,7 +175,7 @@ func (c *issuerClient) exchange(ctx context.Context, code, verifier string) (str
 	if b.ClientSecret != "" && basic { // RFC 6749, section 2.3.1
 		request.SetBasicAuth(url.QueryEscape(b.ClientID), url.QueryEscape(b.ClientSecret))
 	}
-	response, err := (&fetcher{transport: c.options.Transport}).client().Do(request)
+	response, err := (&fetcher{transport: c.options.Transport, timeout: c.options.fetchTimeout}).client().Do(request)
 	if err != nil {
 		return "", err
 	}

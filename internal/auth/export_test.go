@@ -20,3 +20,9 @@ func (s *KeyStore) Cached() (keys, misses int) {
 
 // SessionDigest returns the digest of the key of a session that a store has kept.
 func SessionDigest(stored string) Digest { return (&storedSession{Digest: stored}).digest() }
+
+// Patient makes a verifier wait long for the answers of issuers.
+func Patient(o TokenOptions) TokenOptions {
+	o.fetchTimeout = time.Minute
+	return o
+}

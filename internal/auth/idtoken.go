@@ -34,6 +34,8 @@ type TokenOptions struct {
 	Transport http.RoundTripper
 	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
+
+	fetchTimeout time.Duration // for tests; zero means the constant
 }
 
 // TokenVerifier verifies tokens of OpenID Connect issuers: JWTs that a trusted issuer
@@ -58,6 +60,7 @@ func NewTokenVerifier(issuers []Issuer, o TokenOptions) *TokenVerifier {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
+	o.fetchTimeout = cmp.Or(o.fetchTimeout, fetchTimeout)
 	v := &TokenVerifier{TokenOptions: o, issuers: make(map[string]*issuerClient)}
 	for _, issuer := range issuers {
 		if len(issuer.Algorithms) == 0 {

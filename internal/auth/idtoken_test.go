@@ -51,10 +51,10 @@ func newVerifierTest(tb testing.TB, change ...func(*auth.Issuer)) *verifierTest 
 	for _, c := range change {
 		c(&issuer)
 	}
-	v.verifier = auth.NewTokenVerifier([]auth.Issuer{issuer}, auth.TokenOptions{
+	v.verifier = auth.NewTokenVerifier([]auth.Issuer{issuer}, auth.Patient(auth.TokenOptions{
 		Now: v.now, Logger: slog.New(slog.NewTextHandler(v.log, nil)),
 		Report: func(issuer string, up bool) { v.up[issuer] = up },
-	})
+	}))
 	return v
 }
 
@@ -199,7 +199,7 @@ func TestLeeway(t *testing.T) {
 func TestTokenExpires(t *testing.T) {
 	t.Parallel()
 	v := newVerifierTest(t)
-	token := v.Token(t, "alice", nil)
+	token := v.Token(t, "alice", claims{"exp": v.now().Add(time.Hour).Unix()})
 	v.accepted("at first", token)
 	v.advance(time.Hour)
 	v.accepted("within the leeway", token)

@@ -137,7 +137,7 @@ type issuerClient struct {
 func newIssuerClient(issuer Issuer, o TokenOptions) *issuerClient {
 	c := &issuerClient{Issuer: issuer, options: o}
 	limit := rate.NewLimiter(rate.Every(fetchKeysEvery), fetchKeysBurst)
-	c.fetchKeys = &fetcher{transport: o.Transport, limit: limit, now: o.Now, report: c.report}
+	c.fetchKeys = &fetcher{transport: o.Transport, timeout: o.fetchTimeout, limit: limit, now: o.Now, report: c.report}
 	return c
 }
 
@@ -219,7 +219,7 @@ func (c *issuerClient) report(err error) {
 
 // fetchMetadata returns the URLs of the issuer's metadata, and the set of keys that they lead to.
 func (c *issuerClient) fetchMetadata(ctx context.Context) (_ oidc.KeySet, at endpoints, _ error) {
-	metadata := &fetcher{transport: c.options.Transport}
+	metadata := &fetcher{transport: c.options.Transport, timeout: c.options.fetchTimeout}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, metadata.client()), c.URL)
 	if err != nil {
 		return nil, at, err
@@ -244,13 +244,14 @@ var errTooSoon = errors.New("the issuer's keys were fetched just now")
 // go-oidc, and adds the limits that go-oidc lacks.
 type fetcher struct {
 	transport http.RoundTripper
+	timeout   time.Duration
 	limit     *rate.Limiter // nil means no limit; then now and report are not used
 	now       func() time.Time
 	report    func(error) // called with the result of each request
 	failed    atomic.Bool // the last request failed
 }
 
-func (f *fetcher) client() *http.Client { return &http.Client{Transport: f, Timeout: fetchTimeout} }
+func (f *fetcher) client() *http.Client { return &http.Client{Transport: f, Timeout: f.timeout} }
 
 // RoundTrip fetches a document, or returns a redirect to it. It fails if the status is
 // neither 200 nor a redirect, and if the document is too large or not JSON.

@@ -38,7 +38,8 @@ var engines = map[string]func(tb testing.TB) func() dibs.Store{
 	},
 	"sqlite": func(tb testing.TB) func() dibs.Store {
 		path := filepath.Join(tb.TempDir(), "names.db")
-		return func() dibs.Store { return must(sqlitestore.Open(context.Background(), path, sqlitestore.Config{}))(tb) }
+		cfg := sqlitestore.Config{BusyTimeout: time.Minute}
+		return func() dibs.Store { return must(sqlitestore.Open(context.Background(), path, cfg))(tb) }
 	},
 	"postgres": func(tb testing.TB) func() dibs.Store {
 		cluster := pgtest.Shared(tb)

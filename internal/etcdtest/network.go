@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/calldibs/dibs/internal/harness"
@@ -23,6 +26,7 @@ import (
 type network struct {
 	name   string // the prefix of all namespaces
 	number int    // the third byte of all addresses
+	lock   *os.File
 }
 
 // Addresses are from a block for network tests, which is not routed.
@@ -67,10 +71,11 @@ func RequireNetwork(tb testing.TB) {
 // left.
 func newNetwork(members int) (*network, error) {
 	sweep()
-	n := &network{
-		name:   fmt.Sprintf("dibs%dn%d", os.Getpid(), networks.Add(1)),
-		number: rand.IntN(256),
+	number, lock, err := takeNumber()
+	if err != nil {
+		return nil, err
 	}
+	n := &network{name: fmt.Sprintf("dibs%dn%d", os.Getpid(), networks.Add(1)), number: number, lock: lock}
 	steps := []string{
 		"netns add " + n.hub(),
 		"-n " + n.hub() + " link add bridge type bridge",
@@ -102,6 +107,26 @@ func newNetwork(members int) (*network, error) {
 	return n, nil
 }
 
+// takeNumber returns a number that no other network has, also of another process, until the lock is
+// closed.
+func takeNumber() (int, *os.File, error) {
+	folder := filepath.Join(os.TempDir(), fmt.Sprint("dibs-test-networks-", os.Getuid()))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return 0, nil, err
+	}
+	for _, number := range rand.Perm(256) {
+		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(number)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return 0, nil, err
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			return number, lock, nil
+		}
+		_ = lock.Close()
+	}
+	return 0, nil, errors.New("etcdtest: all networks are in use")
+}
+
 func (n *network) hub() string         { return n.name + "hub" }
 func (n *network) space(i int) string  { return fmt.Sprint(n.name, "m", i) }
 func (n *network) peer(i int) string   { return fmt.Sprintf("%s.%d.%d", peerBlock, n.number, i+1) }
@@ -114,12 +139,13 @@ func (n *network) link(i int) string { return fmt.Sprint(strings.TrimPrefix(n.na
 // port is the switch's end of a member's link to the others.
 func port(i int) string { return fmt.Sprint("port", i) }
 
-// remove removes the namespaces, and with them all links.
+// remove removes the namespaces, and with them all links, and gives the number back.
 func (n *network) remove(members int) {
 	for i := range members {
 		_ = ip("netns", "delete", n.space(i)) // it may not exist
 	}
 	_ = ip("netns", "delete", n.hub())
+	_ = n.lock.Close()
 }
 
 // sweep removes the namespaces of processes that ended without doing so.

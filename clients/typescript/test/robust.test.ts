@@ -140,7 +140,7 @@ function answering(status: number, body: unknown, headers: Record<string, string
 
 test("a token that is undefined is none", async () => {
   const { sent, fetch } = answering(503, { code: "UNAVAILABLE", detail: "overloaded", status: 503 });
-  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 300, fetch });
+  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 2000, fetch });
   const request = { namespace: "slug", value: "ann", token: undefined } as unknown as { namespace: string; value: string };
   await assert.rejects(dibs.reserve(request));
   assert.ok(sent.length > 1);
@@ -150,7 +150,7 @@ test("a token that is undefined is none", async () => {
 
 test("an internal error leaves a change unknown", async () => {
   const { sent, fetch } = answering(500, { code: "INTERNAL", detail: "see the log of the server", status: 500 });
-  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 300, fetch });
+  const dibs = new Dibs({ url: "http://names.invalid", timeoutMs: 2000, fetch });
   const codeOf = (call: Promise<unknown>) => call.then(() => "", (error: unknown) => (error as DibsError).code);
   assert.equal(await codeOf(dibs.claim({ namespace: "slug", value: "ann", entity: { type: "user", id: "1" } })), "OUTCOME_UNKNOWN");
   assert.equal(sent.length, 1);
