@@ -62,7 +62,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	// The cache keeps no answer from before it has read the events of the commands above.
-	for done := time.Now(); cache.Stats().Lag > time.Since(done); {
+	for done := time.Now(); time.Since(done) < cache.Stats().Lag; { // in this order: time passes between the two
 		runtime.Gosched()
 	}
 	ask(nil)
