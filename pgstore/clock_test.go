@@ -71,8 +71,8 @@ func TestFailoverIsDetected(t *testing.T) {
 	}
 }
 
-// spin waits for a condition without giving up its processor, at first: on a busy machine whoever
-// makes it true may need that one.
+// spin waits for a condition without giving up its processor, at first: on a busy machine the goroutine that makes it true
+// may need that one.
 func spin(is func() bool) {
 	for spins := 0; !is(); spins++ {
 		if spins > 10_000 {

@@ -31,7 +31,7 @@ func (v *view) entity(scope string, entity dibs.Entity) entityState {
 }
 
 // owner returns the entity of an active name or alias, to read: the state shares the record. An entity with names has one.
-// If the engine has lost it, the decision fails: nobody knows whether the entity is archived, or deleted.
+// If the engine has lost it, the decision fails: the entity may be archived, or deleted.
 func (v *view) owner(n *nameState) entityState {
 	r, ok := v.get(entityRef(n.Scope, n.Owner)).(*dibs.EntityRecord)
 	if !ok {
