@@ -130,13 +130,16 @@ func findEnd(wal io.Reader, pageSize int64) (end walEnd, err error) {
 		if at == walHeader && !isValid {
 			end.salt = [8]byte(frame[frameSaltAt:]) // that of the header may be what is damaged
 		}
-		stored := storedSum(frame[frameSumAt:])
-		next := order.ofFrame(sum, frame)
-		if next != stored && computed != sum {
+		stored, next := storedSum(frame[frameSumAt:]), walSum{}
+		// Frames from before the WAL started over have another salt, and may be many.
+		isOwn := end.salt == [8]byte(frame[frameSaltAt:])
+		if isOwn {
+			next = order.ofFrame(sum, frame)
+		}
+		if isOwn && next != stored && computed != sum {
 			next = order.ofFrame(computed, frame)
 		}
-		// Frames from before the WAL started over have another salt.
-		continues := next == stored && end.salt == [8]byte(frame[frameSaltAt:])
+		continues := isOwn && next == stored
 		switch {
 		case !hasEnded && !continues:
 			hasEnded, end.at = true, at
