@@ -67,7 +67,7 @@ func (w witnesses) wrong(when, format string, args ...any) {
 
 // isAnswer reports whether a caller knows what has happened.
 func isAnswer(err error) bool {
-	return !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown)
+	return !errors.Is(err, dibs.ErrUnavailable) && !errors.Is(err, dibs.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 func (w witnesses) checkOwned(most time.Duration, mayRefuse bool, when string) {
