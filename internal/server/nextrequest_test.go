@@ -143,7 +143,7 @@ func TestNextRequestAfterALimit(t *testing.T) {
 		r := newRig(t, inMemory, people("good"), func(c *Config) { c.Limits.Writes, c.RequestTimeout = perHour(1), timeout })
 		conn, request := r.raw(), post("/v1/reservations/batch", asGood, `{"reservations": [{"namespace": "slug", "value": "a"}]}`)
 		if status, _, err := conn.ask(request); status != http.StatusCreated && status != http.StatusServiceUnavailable { // that has counted, too
-			return fmt.Errorf("the first request is %d, %v", status, err)
+			return wrongAnswer("the first request", status, err)
 		}
 		return checkNext(conn, request, http.StatusTooManyRequests, timeout)
 	})
@@ -153,7 +153,7 @@ func TestNextRequestAfterALimit(t *testing.T) {
 func checkNext(conn *raw, request string, want int, timeout time.Duration) error {
 	status, closes, err := conn.ask(request)
 	if status != want || err != nil {
-		return fmt.Errorf("it is %d, %v", status, err)
+		return wrongAnswer("it", status, err)
 	}
 	if closes {
 		if _, err := conn.reader.ReadByte(); err == nil {
@@ -163,12 +163,12 @@ func checkNext(conn *raw, request string, want int, timeout time.Duration) error
 	}
 	for range 2 {
 		if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
-			return fmt.Errorf("the next request is %d, %v", status, err)
+			return wrongAnswer("the next request", status, err)
 		}
 		time.Sleep(timeout) // no old deadline is left
 	}
 	if status, _, err := conn.ask(healthy); status != http.StatusNotFound {
-		return fmt.Errorf("the last request is %d, %v", status, err)
+		return wrongAnswer("the last request", status, err)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func bodiesNeverArrive(r *rig) error {
 func bodyNeverArrives(conn *raw, request, key string) error {
 	status, _, err := conn.ask(request)
 	if err != nil || key == "" && status != http.StatusUnauthorized {
-		return fmt.Errorf("%d, %v", status, err)
+		return wrongAnswer("it", status, err)
 	}
 	if _, err := conn.reader.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("the connection stays: %v", err)
