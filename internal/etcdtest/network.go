@@ -5,18 +5,15 @@ package etcdtest
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
+	"github.com/calldibs/dibs/internal/freeport"
 	"github.com/calldibs/dibs/internal/harness"
 )
 
@@ -24,9 +21,9 @@ import (
 // network namespace with two links: one to a switch, which connects the members, and one to
 // the test, for clients. So a member without the others can still be reached by clients.
 type network struct {
-	name   string // the prefix of all namespaces
-	number int    // the third byte of all addresses
-	lock   *os.File
+	name    string // the prefix of all namespaces
+	number  int    // the third byte of all addresses
+	release func() // gives the number back
 }
 
 // Addresses are from a block for network tests, which is not routed.
@@ -71,11 +68,11 @@ func RequireNetwork(tb testing.TB) {
 // left.
 func newNetwork(members int) (*network, error) {
 	sweep()
-	number, lock, err := takeNumber()
+	number, release, err := freeport.TakeNumber("networks", 0, 256, func(int) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	n := &network{name: fmt.Sprintf("dibs%dn%d", os.Getpid(), networks.Add(1)), number: number, lock: lock}
+	n := &network{name: fmt.Sprintf("dibs%dn%d", os.Getpid(), networks.Add(1)), number: number, release: release}
 	steps := []string{
 		"netns add " + n.hub(),
 		"-n " + n.hub() + " link add bridge type bridge",
@@ -107,26 +104,6 @@ func newNetwork(members int) (*network, error) {
 	return n, nil
 }
 
-// takeNumber returns a number that no other network has, also of another process, until the lock is
-// closed.
-func takeNumber() (int, *os.File, error) {
-	folder := filepath.Join(os.TempDir(), fmt.Sprint("dibs-test-networks-", os.Getuid()))
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return 0, nil, err
-	}
-	for _, number := range rand.Perm(256) {
-		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(number)), os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return 0, nil, err
-		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			return number, lock, nil
-		}
-		_ = lock.Close()
-	}
-	return 0, nil, errors.New("etcdtest: all networks are in use")
-}
-
 func (n *network) hub() string         { return n.name + "hub" }
 func (n *network) space(i int) string  { return fmt.Sprint(n.name, "m", i) }
 func (n *network) peer(i int) string   { return fmt.Sprintf("%s.%d.%d", peerBlock, n.number, i+1) }
@@ -145,7 +122,7 @@ func (n *network) remove(members int) {
 		_ = ip("netns", "delete", n.space(i)) // it may not exist
 	}
 	_ = ip("netns", "delete", n.hub())
-	_ = n.lock.Close()
+	n.release()
 }
 
 // sweep removes the namespaces of processes that ended without doing so.

@@ -60,20 +60,3 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
-
-// No two networks have the same number at once.
-func TestNumbers(t *testing.T) {
-	t.Parallel()
-	taken := make(map[int]bool)
-	for range 20 {
-		number, lock, err := takeNumber()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = lock.Close() })
-		if taken[number] {
-			t.Fatalf("%d is given out twice", number)
-		}
-		taken[number] = true
-	}
-}

@@ -28,23 +28,26 @@ type TB interface {
 }
 
 // Take returns a port of this machine that no other test gets before release.
-func Take() (port int, release func(), err error) {
-	folder := filepath.Join(os.TempDir(), fmt.Sprint("dibs-test-ports-", os.Getuid()))
+func Take() (port int, release func(), err error) { return TakeNumber("ports", first, count, isFree) }
+
+// TakeNumber returns one of count numbers from first on that is free, and that no other test gets for the same purpose
+// before release, also in another process.
+func TakeNumber(purpose string, first, count int, isFree func(int) bool) (number int, release func(), err error) {
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("dibs-test-%s-%d", purpose, os.Getuid()))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return 0, nil, err
 	}
-	for range count {
-		port := first + rand.IntN(count)
-		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
+	for _, i := range rand.Perm(count) {
+		lock, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(first+i)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return 0, nil, err
 		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isFree(port) {
-			return port, func() { _ = lock.Close() }, nil
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isFree(first+i) {
+			return first + i, func() { _ = lock.Close() }, nil
 		}
 		_ = lock.Close()
 	}
-	return 0, nil, fmt.Errorf("no port from %d to %d is free", first, first+count-1)
+	return 0, nil, fmt.Errorf("none of the %s from %d to %d is free", purpose, first, first+count-1)
 }
 
 // isFree reports whether no program listens on a port, at any address.

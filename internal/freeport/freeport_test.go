@@ -41,3 +41,26 @@ func mustInt(t *testing.T, text string) int {
 	}
 	return n
 }
+
+// Each number is given out once, those that are in use are not, and one that was given back is free.
+func TestNumbers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	taken := make(map[int]func())
+	for range 2 {
+		number, release, err := freeport.TakeNumber("numbers", 7, 3, func(n int) bool { return n != 8 })
+		if err != nil || taken[number] != nil || number != 7 && number != 9 {
+			t.Fatal(number, taken, err)
+		}
+		taken[number] = release
+	}
+	if number, _, err := freeport.TakeNumber("numbers", 7, 3, func(n int) bool { return n != 8 }); err == nil {
+		t.Fatalf("%d is given out, and none is free", number)
+	}
+	taken[9]()
+	if number, release, err := freeport.TakeNumber("numbers", 7, 3, func(int) bool { return true }); err != nil || number == 7 {
+		t.Error(number, err)
+	} else {
+		release()
+	}
+	taken[7]()
+}
