@@ -374,7 +374,7 @@ demo:
 UNICODE_DATA := /usr/share/unicode/Scripts.txt /usr/lib/python3/dist-packages/confusable_homoglyphs/confusables.json
 
 ## deps: install what tests need and is missing: the servers of PostgreSQL, Redis and MariaDB, Python, Node, Chromium, nginx, Caddy,
-## libfaketime, ip, mkfs.ext4, and Unicode's data
+## libfaketime, ip, nft, mkfs.ext4, and Unicode's data
 .PHONY: deps
 deps:
 	@ls $(UNICODE_DATA) >/dev/null 2>&1 || $(MAKE) --no-print-directory install-unicode-data
@@ -391,11 +391,12 @@ deps:
 	done
 	@if [ "$$(id -u)" != 0 ]; then echo "*** tests that cut networks or the power of disks do not run: they need root ***"; exit; fi; \
 		command -v ip >/dev/null || $(MAKE) --no-print-directory install-ip; \
+		command -v nft >/dev/null || $(MAKE) --no-print-directory install-nft; \
 		command -v mkfs.ext4 >/dev/null || $(MAKE) --no-print-directory install-ext4
 
 # Debian's packages: what is missing without them, and what to do on a system without apt-get.
 APT := install-postgresql install-python install-mypy install-node install-chromium install-redis install-mariadb install-unicode-data \
-	install-fonts install-faketime install-ip install-ext4
+	install-fonts install-faketime install-ip install-nft install-ext4
 .PHONY: $(APT)
 $(APT):
 	@command -v apt-get >/dev/null || { echo "*** $(MISSING), and this system has no apt-get$(if $(ELSE),: $(ELSE)) ***"; exit $(WITHOUT); }; \
@@ -448,11 +449,13 @@ install-fonts: MISSING = the fonts of screenshots are not installed
 install-fonts: ELSE = install them as in Debian's packages $(DEBS)
 
 # Without these, tests and make torture leave something out.
-install-faketime install-ip install-ext4: WITHOUT = 0
+install-faketime install-ip install-nft install-ext4: WITHOUT = 0
 install-faketime: DEBS = libfaketime
 install-faketime: MISSING = the clock of PostgreSQL does not jump in tests: libfaketime is not installed
 install-ip: DEBS = iproute2
 install-ip: MISSING = tests that cut networks do not run: ip (iproute2) is not installed
+install-nft: DEBS = nftables
+install-nft: MISSING = tests that lose packets do not run: nft (nftables) is not installed
 install-ext4: DEBS = e2fsprogs mount
 install-ext4: MISSING = tests with full disks and power failures do not run: mkfs.ext4 (e2fsprogs) is not installed
 

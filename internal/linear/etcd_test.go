@@ -25,8 +25,8 @@ type cluster struct {
 	random *rand.Rand
 }
 
-// Several stores on three etcd members. One member at a time is killed, paused, or cut off
-// from the others or from its clients. One store knows only one member, so it is sometimes
+// Several stores on three etcd members. One member at a time is killed, paused, cut off from the
+// others or from its clients, or loses packets. One store knows only one member, so it is sometimes
 // in the minority.
 func TestHistoriesOnEtcd(t *testing.T) {
 	t.Parallel()
@@ -47,6 +47,15 @@ func TestHistoriesOnEtcd(t *testing.T) {
 		hidden := fault{"hidden", func(m *etcdtest.Member) { m.Hide(t) }, func(m *etcdtest.Member) { m.Show(t) }}
 		faults = append(faults, isolated, isolated, hidden)
 	}
+	packets := 0
+	if lossless := etcdtest.CheckLoss(); lossless != nil {
+		fmt.Fprintf(os.Stderr, "*** %s loses no packets: %v ***\n", t.Name(), lossless)
+	} else {
+		faults = append(faults, fault{
+			"with lost packets",
+			func(m *etcdtest.Member) { m.Lose(t, 5+e.random.IntN(40)) }, func(m *etcdtest.Member) { packets += m.Deliver(t) },
+		})
+	}
 	lineartest.Run(t, "on etcd", linear.Site{
 		Registries: regs, Patience: 2 * time.Second, Concurrent: 12,
 		Fault: func(random *rand.Rand) string {
@@ -54,6 +63,9 @@ func TestHistoriesOnEtcd(t *testing.T) {
 			return e.inject(faults[random.IntN(len(faults))])
 		},
 	}, lineartest.Count(t, 12))
+	if os.Getenv("HISTORIES") != "" {
+		t.Logf("figure: packets lost on etcd = %d", packets)
+	}
 }
 
 func (e *cluster) open(endpoints []string) dibs.Store {
