@@ -14,7 +14,7 @@ type Check struct {
 
 // The checks. docs/verifying.md lists them.
 var (
-	soundFile   = urgent("file", "the engine's own check of its file finds nothing: its indexes agree with its tables", "restore a backup; if only indexes are damaged, stop the servers and run REINDEX in the sqlite3 shell")
+	soundFile   = urgent("file", "the engine's own check of its file finds nothing: its indexes agree with its tables, and no commits in its log are lost", "restore a backup; if only indexes are damaged, stop the servers and run REINDEX in the sqlite3 shell; if commits are lost, the finding has the command to do without them")
 	soundRecord = urgent("damaged", "a record or event is as it was written: its checksum is right", "the engine refuses to serve it: see A damaged record in docs/verifying.md")
 
 	nameID       = urgent("name-id", "the id of a name is the hash of its namespace and canonical form", damagedRecord)
