@@ -30,7 +30,7 @@ func main() {
 
 // write writes all files. Long tests that end at the same time do so one after the other.
 func write() error {
-	unlock, err := figures.Lock("bench")
+	unlock, err := figures.Lock("docs")
 	if err != nil {
 		return err
 	}

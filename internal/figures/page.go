@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,8 +24,13 @@ func Fill(page, name, text string) (string, error) {
 	return before + begins + text + partEnds + after, nil
 }
 
-// FillFile fills a part of a page that is a file.
+// FillFile fills a part of a page that is a file. Several processes may do so at once.
 func FillFile(path, name, text string) error {
+	unlock, err := Lock(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err

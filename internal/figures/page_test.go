@@ -1,9 +1,12 @@
 package figures_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/calldibs/dibs/internal/figures"
 )
@@ -49,5 +52,32 @@ func TestFillFile(t *testing.T) {
 	}
 	if err := figures.FillFile(path, "b", "new\n"); err == nil {
 		t.Error("a page without the part is accepted")
+	}
+}
+
+// Two parts that are filled at the same time are both there.
+func TestFillFileAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		text := fmt.Sprintln(i)
+		var fills errgroup.Group
+		want := page
+		for _, part := range []string{"a", "two words"} {
+			fills.Go(func() error { return figures.FillFile(path, part, text) })
+			var err error
+			if want, err = figures.Fill(want, part, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := fills.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Fatalf("%q, %v, want %q", got, err, want)
+		}
 	}
 }
