@@ -10,6 +10,7 @@ package etcdtest
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -256,6 +257,28 @@ func (c *Cluster) Leader(tb harness.TB) (leader *Member, followers []*Member) {
 	}
 	tb.Fatal("etcdtest: the cluster has no leader")
 	return nil, nil
+}
+
+// Revive starts members that have ended by themselves, and returns once all answer. A member that starts only answers when
+// it reaches most of the others.
+func (c *Cluster) Revive(tb harness.TB) {
+	tb.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var failed error
+		for _, m := range c.Members {
+			if m.failure() != "" {
+				m.Restart(tb)
+			}
+			_, err := m.leads()
+			failed = errors.Join(failed, err)
+		}
+		if failed == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("etcdtest: not all members answer: %v", failed)
+		}
+	}
 }
 
 // await waits until the cluster accepts writes.

@@ -165,6 +165,16 @@ func (m *Member) Restart(tb harness.TB) {
 	}
 }
 
+// AwaitEnd waits until the member ends by itself, as etcd does when it cannot write.
+func (m *Member) AwaitEnd(tb harness.TB) {
+	tb.Helper()
+	select {
+	case <-m.exited:
+	case <-time.After(patience):
+		tb.Fatalf("etcdtest: %s does not end", m.config.Name)
+	}
+}
+
 // Pause stops the member: it does nothing, but its connections stay open.
 func (m *Member) Pause(tb harness.TB) { m.signal(tb, syscall.SIGSTOP) }
 

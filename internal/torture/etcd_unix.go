@@ -67,11 +67,28 @@ var memberFaults = []fault{
 
 // memberDiskFaults happen to the disk of all members.
 var memberDiskFaults = []fault{
-	powerFault("member-power", "all members are killed, and what was not written to their disk is lost", "etcd", func(t *run) {
+	{Fault: Fault{"member-disk-full", "the disk of all members is full", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
+		t.must(t.disk.Fill())
+		pause(random, 100*time.Millisecond, 2*time.Second)
+		t.must(t.disk.Empty())
+		gone := time.Now()
+		t.members.Revive(t.harness)
+		return gone
+	}, undo: func(t *run, _ *rand.Rand) { t.members.Revive(t.harness) }}, // one may still have answered, and then ended
+	{Fault: Fault{"member-read-only", "all members are killed, and find their disk read-only", "etcd"}, inject: func(t *run, _ *rand.Rand) time.Time {
+		killMembers(t)
+		t.must(t.disk.SetReadOnly(true))
 		for _, m := range t.members.Members {
-			t.members.kill(m)
+			m.Restart(t.harness)
+			m.AwaitEnd(t.harness)
 		}
-	}, func(t *run) { restartMembers(t, nil) }),
+		t.must(t.disk.SetReadOnly(false))
+		gone := time.Now()
+		restartMembers(t, nil)
+		return gone
+	}},
+	powerFault("member-power", "all members are killed, and what was not written to their disk is lost", "etcd",
+		killMembers, func(t *run) { restartMembers(t, nil) }),
 }
 
 // setTime sets the registry's time as an operator does, who tries again if etcd does not answer.
@@ -98,6 +115,12 @@ func (m *members) kill(member *etcdtest.Member) (gone time.Time) {
 	member.Kill()
 	m.dead = append(m.dead, member)
 	return time.Now()
+}
+
+func killMembers(t *run) {
+	for _, m := range t.members.Members {
+		t.members.kill(m)
+	}
 }
 
 func restartMembers(t *run, _ *rand.Rand) {

@@ -124,7 +124,7 @@ func TestDisks(t *testing.T) {
 	for engine, faults := range map[string][]string{
 		"sqlite":   {"disk-full", "read-only", "power"},
 		"postgres": {"db-disk-full", "db-read-only", "db-power"},
-		"etcd":     {"member-power"},
+		"etcd":     {"member-disk-full", "member-read-only", "member-power"},
 	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
