@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs"
@@ -45,18 +46,21 @@ var memberFaults = []fault{
 		return time.Now()
 	}},
 	{Fault: Fault{"member-cut", "a member is cut off: from the others, both ways or one way, or from servers", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
-		rejoin := t.members.cut(t.members.any(random).Index(), random)
+		var felt atomic.Bool
+		rejoin := t.members.cut(t.members.any(random).Index(), random, &felt)
 		pause(random, 100*time.Millisecond, 3*time.Second)
+		t.untilFelt(random, &felt)
 		rejoin()
 		return time.Now()
 	}},
 	{Fault: Fault{"loss", "members and servers lose up to a third of what they send each other", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
-		loss := trouble{loss: 0.03 + 0.3*random.Float64()}
+		loss := trouble{loss: 0.03 + 0.3*random.Float64(), felt: new(atomic.Bool)}
 		var ends []func()
 		for _, l := range slices.Concat(t.members.servers, t.members.others) {
 			ends = append(ends, l.disturb(loss))
 		}
 		pause(random, 200*time.Millisecond, 2*time.Second)
+		t.untilFelt(random, loss.felt)
 		for _, end := range ends {
 			end()
 		}
@@ -131,14 +135,14 @@ func restartMembers(t *run, _ *rand.Rand) {
 }
 
 // cut cuts a member off. Members connect to each other both ways, and send by the connections of
-// both.
-func (m *members) cut(victim int, random *rand.Rand) (rejoin func()) {
+// both, but mostly as answers to those that the others have opened: felt becomes true when such an answer was lost.
+func (m *members) cut(victim int, random *rand.Rand, felt *atomic.Bool) (rejoin func()) {
 	var ends []func()
 	disturb := func(l *link, t trouble) { ends = append(ends, l.disturb(t)) }
 	in, out := true, true // what reaches the victim, and what it sends
 	switch random.IntN(4) {
 	case 0:
-		disturb(m.servers[victim], trouble{noRequests: true, noAnswers: true})
+		disturb(m.servers[victim], trouble{noRequests: true, noAnswers: true, felt: felt})
 		in, out = false, false
 	case 1:
 		in = false
@@ -146,11 +150,14 @@ func (m *members) cut(victim int, random *rand.Rand) (rejoin func()) {
 		out = false
 	}
 	for i, l := range m.others {
+		t := trouble{caller: m.ids[victim], noRequests: out, noAnswers: in}
 		if i == victim {
-			disturb(l, trouble{noRequests: in, noAnswers: out})
-		} else {
-			disturb(l, trouble{caller: m.ids[victim], noRequests: out, noAnswers: in})
+			t = trouble{noRequests: in, noAnswers: out}
 		}
+		if in == (i != victim) { // what it gets is lost at the links to the others, and what it sends at its own
+			t.felt = felt
+		}
+		disturb(l, t)
 	}
 	return func() {
 		for _, end := range ends {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/calldibs/dibs/internal/spelling"
@@ -77,6 +78,16 @@ func onLink(draw func(*rand.Rand) trouble) func(*run, *rand.Rand) time.Time {
 		pause(random, 20*time.Millisecond, time.Second)
 		end()
 		return time.Now()
+	}
+}
+
+// untilFelt lets a fault last until it has disturbed something. Meanwhile servers are asked for commits, which may fail.
+func (t *run) untilFelt(random *rand.Rand, felt *atomic.Bool) {
+	for deadline := time.Now().Add(mostStarting); !felt.Load(); {
+		_ = t.anyServer(random).probe(t.scope)
+		if time.Now().After(deadline) {
+			t.harness.Fatalf("nothing was disturbed within %v", mostStarting)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type trouble struct {
 	noAnswers  bool          // what the server sends does not arrive
 	delay      time.Duration // of each piece, both ways
 	loss       float64       // the share of pieces that are lost, both ways
+	felt       *atomic.Bool  // becomes true when a piece is lost; nil means that it does not matter
 }
 
 // A lost packet makes TCP wait and send it again. A connection on which too many are lost breaks.
@@ -44,8 +45,15 @@ func (t *trouble) wait() bool {
 	if t.loss == 0 || rand.Float64() >= t.loss {
 		return true
 	}
+	t.feel()
 	time.Sleep(retransmission)
 	return rand.IntN(lossesToBreak) > 0
+}
+
+func (t *trouble) feel() {
+	if t.felt != nil {
+		t.felt.Store(true)
+	}
 }
 
 func newLink(target string) (*link, error) { return newMemberLink(target, nil) }
@@ -156,6 +164,7 @@ func (l *link) pump(to io.Writer, from io.Reader, caller func(piece []byte) any,
 		case n == 0:
 		case lost(t):
 			hasLost = true
+			t.feel()
 		case hasLost:
 			return // the trouble is over
 		default:

@@ -151,22 +151,17 @@ func (c *fakeClock) write(ahead time.Duration) error {
 // disturbed something.
 func onExchanges(hook pgproxy.Hook) func(*run, *rand.Rand) time.Time {
 	return func(t *run, random *rand.Rand) time.Time {
-		var disturbed atomic.Bool
+		var felt atomic.Bool
 		t.cluster.proxy.SetHook(func(x *pgproxy.Exchange) pgproxy.Action {
 			action := hook(x)
 			if action != pgproxy.Pass() {
-				disturbed.Store(true)
+				felt.Store(true)
 			}
 			return action
 		})
 		defer t.cluster.proxy.SetHook(nil)
 		pause(random, 100*time.Millisecond, time.Second)
-		for deadline := time.Now().Add(mostStarting); !disturbed.Load(); {
-			_ = t.anyServer(random).probe(t.scope) // a commit, which may fail
-			if time.Now().After(deadline) {
-				t.harness.Fatalf("nothing was disturbed within %v", mostStarting)
-			}
-		}
+		t.untilFelt(random, &felt)
 		return time.Now()
 	}
 }
