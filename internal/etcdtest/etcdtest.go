@@ -43,6 +43,8 @@ type Options struct {
 	Sync bool
 	// Folder gets the folder with the data of the members. Empty means one for temporary files.
 	Folder string
+	// Logs is a folder that gets the log of each member. Empty means that there is none.
+	Logs string
 	// TLS makes members accept only TLS, with self-signed certificates.
 	TLS bool
 	// Program is the etcd that members run. Empty means the program in the folder member, or
@@ -153,6 +155,9 @@ func prepare(opts Options) (*Cluster, error) {
 			Client: address.client, Peer: address.peer, Advertise: address.peer,
 			MaxTxnOps: opts.MaxTxnOps, Quota: opts.Quota, Sync: opts.Sync, TLS: opts.TLS,
 		}, tls: c.tls, network: c.network, index: i}
+		if opts.Logs != "" {
+			m.config.Log = filepath.Join(opts.Logs, m.config.Name+".log")
+		}
 		if opts.Between != nil {
 			if m.config.Advertise, err = opts.Between(i, address.peer); err != nil {
 				return nil, err

@@ -30,6 +30,7 @@ type config struct {
 	Program                          string // empty means the one in the folder member
 	Name, Dir, Client, Peer, Cluster string
 	Advertise                        string // where the others reach Peer
+	Log                              string // a file that gets what it says; empty means none
 	MaxTxnOps                        uint
 	Quota                            int64
 	Sync, TLS                        bool
@@ -103,10 +104,15 @@ func (m *Member) enter() {
 func (c config) command() (*exec.Cmd, error) {
 	client := c.scheme() + "://" + c.Client
 	args := []string{
-		"--name=" + c.Name, "--data-dir=" + c.Dir, "--initial-cluster=" + c.Cluster, "--log-level=error",
+		"--name=" + c.Name, "--data-dir=" + c.Dir, "--initial-cluster=" + c.Cluster,
 		"--listen-peer-urls=http://" + c.Peer, "--initial-advertise-peer-urls=http://" + c.Advertise,
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		fmt.Sprint("--heartbeat-interval=", tick), fmt.Sprint("--election-timeout=", election),
+	}
+	if c.Log == "" {
+		args = append(args, "--log-level=error")
+	} else {
+		args = append(args, "--log-level=info", "--log-outputs=stderr,"+c.Log)
 	}
 	if !c.Sync {
 		args = append(args, "--unsafe-no-fsync")

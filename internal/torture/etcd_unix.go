@@ -191,7 +191,7 @@ func openMembers(t *run) (engine, error) {
 	e := engine{about: "a private etcd cluster of three members", faults: slices.Concat(serverFaults, memberFaults)}
 	m := &members{}
 	t.members = m
-	options := etcdtest.Options{Program: program, Between: func(_ int, address string) (string, error) {
+	options := etcdtest.Options{Program: program, Logs: t.Folder, Between: func(_ int, address string) (string, error) {
 		l, err := newMemberLink(address, senderOf)
 		if err != nil {
 			return "", err
