@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -47,16 +48,22 @@ var strictJSON = huma.Format{
 	},
 }
 
-// moreThanAllowed ends the error about a body with too many values. The API library passes on
-// only the text of an error.
-var moreThanAllowed = fmt.Sprintf("values, more than the %s allowed", wire.Thousands(maxValues))
+// These end the errors about a body with too many values, and about one with too long a list. The API library
+// passes on only the text of an error.
+var (
+	moreValues   = fmt.Sprintf("values, more than the %s allowed", wire.Thousands(maxValues))
+	moreElements = fmt.Sprintf("elements, more than the %s allowed", wire.Thousands(maxList))
+)
 
-// checkShape refuses JSON with too many values or too deep a nesting before it is decoded: each
-// value costs memory, and the API library collects an error for each wrong one. Data that is
-// not JSON may pass; the decoder refuses it.
+// checkShape refuses JSON with too many values, too long a list or too deep a nesting before it is decoded: each
+// value costs memory, and the API library collects an error for each wrong one. It decodes a list also if the schema
+// refuses it, and then each element costs what the largest could be. Data that is not JSON may pass; the decoder refuses it.
 func checkShape(data []byte) error {
-	values, depth, deepest, inText := 1, 0, 0, false
+	values, longest, depth, deepest, inText := 1, 0, 0, 0, false
+	var elements [maxDepth + 1]int // of each list around this value, by its depth; of what is no list, a number below zero
+	elements[0] = math.MinInt
 	for i := 0; i < len(data); i++ {
+		innermost := &elements[min(max(depth, 0), maxDepth)]
 		switch c := data[i]; {
 		case inText && c == '\\':
 			i++
@@ -65,17 +72,25 @@ func checkShape(data []byte) error {
 		case inText:
 		case c == ',':
 			values++
+			*innermost++
+			longest = max(longest, *innermost)
 		case c == '[', c == '{': // itself, and the first value inside
 			values++
 			depth++
 			deepest = max(deepest, depth)
+			innermost = &elements[min(max(depth, 0), maxDepth)]
+			if *innermost = 1; c == '{' {
+				*innermost = math.MinInt
+			}
 		case c == ']', c == '}':
 			depth--
 		}
 	}
 	switch {
 	case values > maxValues:
-		return fmt.Errorf("has %s %s", wire.Thousands(values), moreThanAllowed)
+		return fmt.Errorf("has %s %s", wire.Thousands(values), moreValues)
+	case longest > maxList:
+		return fmt.Errorf("has a list of %s %s", wire.Thousands(longest), moreElements)
 	case deepest > maxDepth:
 		return fmt.Errorf("is nested %s deep, more than the %d allowed", wire.Thousands(deepest), maxDepth)
 	default:

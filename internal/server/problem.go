@@ -167,5 +167,5 @@ func problemFrom(status int, message string, errs []error) *problem {
 // tooLong reports whether an error is about a list with too many elements, or a body with too
 // many values.
 func tooLong(message string) bool {
-	return strings.HasPrefix(message, "expected array length <=") || strings.HasSuffix(message, moreThanAllowed)
+	return strings.HasPrefix(message, "expected array length <=") || strings.HasSuffix(message, moreValues) || strings.HasSuffix(message, moreElements)
 }
