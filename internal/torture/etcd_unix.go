@@ -71,14 +71,7 @@ var memberFaults = []fault{
 
 // memberDiskFaults happen to the disk of all members.
 var memberDiskFaults = []fault{
-	{Fault: Fault{"member-disk-full", "the disk of all members is full", "etcd"}, inject: func(t *run, random *rand.Rand) time.Time {
-		t.must(t.disk.Fill())
-		pause(random, 100*time.Millisecond, 2*time.Second)
-		t.must(t.disk.Empty())
-		gone := time.Now()
-		t.members.Revive(t.harness)
-		return gone
-	}, undo: func(t *run, _ *rand.Rand) { t.members.Revive(t.harness) }}, // one may still have answered, and then ended
+	fullDiskFault("member-disk-full", "the disk of all members is full", "etcd", 2*time.Second, func(t *run) { t.members.Revive(t.harness) }),
 	{Fault: Fault{"member-read-only", "all members are killed, and find their disk read-only", "etcd"}, inject: func(t *run, _ *rand.Rand) time.Time {
 		killMembers(t)
 		t.must(t.disk.SetReadOnly(true))

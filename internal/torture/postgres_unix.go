@@ -85,14 +85,7 @@ var databaseFaults = []fault{
 
 // databaseDiskFaults happen to the disk of PostgreSQL.
 var databaseDiskFaults = []fault{
-	{Fault: Fault{"db-disk-full", "the disk of PostgreSQL is full", "postgres"}, inject: func(t *run, random *rand.Rand) time.Time {
-		t.must(t.disk.Fill())
-		pause(random, 100*time.Millisecond, 2*time.Second)
-		t.must(t.disk.Empty())
-		gone := time.Now()
-		t.cluster.Revive(t.harness)
-		return gone
-	}},
+	fullDiskFault("db-disk-full", "the disk of PostgreSQL is full", "postgres", 2*time.Second, func(t *run) { t.cluster.Revive(t.harness) }),
 	powerFault("db-power", "PostgreSQL is killed, and what was not written to its disk is lost", "postgres",
 		func(t *run) { t.cluster.Kill(t.harness) }, func(t *run) { t.cluster.Restart(t.harness) }),
 }
